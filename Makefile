@@ -1,0 +1,40 @@
+# Everything here sets itself up in .venv on a machine that has Python, make and git.
+PYTHON ?= python3
+PY := .venv/bin/python
+PIP := $(PY) -m pip install --quiet --constraint constraints.txt
+# NumPy's linear algebra is as fast on one thread for these sizes, and tests run in two processes.
+TEST_ENV := env OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: demo test lint bench paper clean
+.DEFAULT_GOAL := demo
+
+demo: .venv/base  ## compare two small files and print the verdict
+	@$(PY) examples/compare_two_files.py
+
+test: .venv/dev lint  ## lint, type check, tests, doctests, coverage
+	$(TEST_ENV) $(PY) -m pytest -n 2 --cov --cov-report=term
+
+lint: .venv/dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+bench: .venv/dev  ## measure speed; writes benchmarks/results/*.json
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) benchmarks/speed.py
+
+paper: .venv/dev  ## repeat the paper's experiments; writes experiments/results/
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) experiments/run.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/base: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/dev: .venv/base
+	$(PIP) --editable '.[all,test,lint]'
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .coverage .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,45 @@
+"""Checks of single arguments: each message names the argument, says what is wanted and what came."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def is_number(value: Any) -> bool:
+    """A real number that is no boolean and no NaN.
+
+    >>> is_number(1), is_number(np.float32(0.5)), is_number(True), is_number("1"), is_number(math.nan)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == value
+
+
+def positive(name: str, value: Any, hint: str = "") -> float:
+    """A positive finite number."""
+    if not (is_number(value) and 0 < value < math.inf):
+        raise ValueError(f"`{name}` must be positive and finite, got {value!r}.{hint}")
+    return float(value)
+
+
+def share(name: str, value: Any, usual: float) -> float:
+    """A number strictly between 0 and 1."""
+    if not (is_number(value) and 0 < value < 1):
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1, got {value!r}. The usual choice is {usual}.")
+    return float(value)
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if not (is_number(value) and value == int(value if math.isfinite(value) else 0) and value >= least):
+        raise ValueError(f"`{name}` must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few values."""
+    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value

@@ -1,0 +1,30 @@
+"""Progress on anything longer than two seconds: one line on standard error, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+_PATIENCE = 2.0  # seconds of silence
+
+
+def progress(items: Sequence[T], label: str) -> Iterator[T]:
+    """The items, and after two seconds a line that says how many are done and how long the others will take."""
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    start, said = time.monotonic(), False
+    try:
+        for done, item in enumerate(items):
+            passed = time.monotonic() - start
+            if shown and done and passed > _PATIENCE:
+                left = passed / done * (len(items) - done)
+                sys.stderr.write(f"\r{label}: {done} of {len(items)}, about {left:.0f} s left \x1b[K")
+                sys.stderr.flush()
+                said = True
+            yield item
+    finally:
+        if said:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

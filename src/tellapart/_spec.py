@@ -1,0 +1,69 @@
+"""Choices as plain data: a learner, null or kernel -> nested dict of JSON types, and back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from tellapart import kernels
+from tellapart.inference import null
+from tellapart.witness import estimator, fisher, select
+
+_KNOWN = {
+    cls.__name__: cls
+    for module in (kernels, null, fisher, select, estimator)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
+}
+
+
+class NotPlain(ValueError):
+    """A choice that holds a user's own object cannot be rebuilt from data."""
+
+
+def to_spec(value: Any) -> Any:
+    """JSON types only: dataclasses become ``{"class": name, ...}``, foreign objects ``{"repr": text}``.
+
+    >>> to_spec(kernels.Gaussian(0.2))
+    {'class': 'Gaussian', 'bandwidth': 0.2}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"class": type(value).__name__} | {
+            f.name: to_spec(getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_")
+        }
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, dict):
+        return {str(k): to_spec(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [to_spec(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return [to_spec(v) for v in value.tolist()]
+    name = getattr(value, "__qualname__", None)
+    return {"repr": f"{value.__module__}.{name}" if name else " ".join(repr(value).split())}
+
+
+def from_spec(spec: Any) -> Any:
+    """The value again; :class:`NotPlain` where it held a foreign object.
+
+    >>> from_spec({"class": "Gaussian", "bandwidth": 0.2})
+    Gaussian(bandwidth=0.2)
+    """
+    if isinstance(spec, list):
+        return tuple(from_spec(v) for v in spec)
+    if not isinstance(spec, dict):
+        return spec
+    if "float" in spec:
+        return float(spec["float"])
+    if "repr" in spec:
+        raise NotPlain(f"{spec['repr']} is an object of yours: pass it again to repeat the run.")
+    if spec.get("class") in _KNOWN:
+        return _KNOWN[spec["class"]](**{k: from_spec(v) for k, v in spec.items() if k != "class"})
+    return {k: from_spec(v) for k, v in spec.items()}

@@ -1,0 +1,336 @@
+"""Kernels: Gaussian, Laplace, Matern, inverse multiquadric, polynomial, linear. They add and multiply.
+
+A kernel is a small frozen value. ``kernel(a, b)`` is the matrix of its values on the rows of `a` and `b`; any
+callable with that signature can stand in for one. Bandwidths may be numbers, one number per column, or the name
+of a rule that is resolved on pooled rows, without looking at which sample a row is from.
+
+Examples
+--------
+>>> import numpy as np
+>>> z = np.array([[0.0], [1.0]])
+>>> (0.5 * Gaussian(1.0) + Linear())(z, z).round(3).tolist()
+[[0.5, 0.303], [0.303, 1.5]]
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._arrays import FloatArray
+from tellapart._checks import one_of, positive, whole
+from tellapart.pairs import Matrix, Pairs, column_spreads, pairwise_distances
+
+# "median": median distance of pooled rows; "scaled-median": the same after every column is divided by its spread.
+BandwidthRule: TypeAlias = Literal["median", "scaled-median"]
+Bandwidth: TypeAlias = float | tuple[float, ...] | BandwidthRule
+
+_RULES = ("median", "scaled-median")
+
+
+def _checked_bandwidth(bandwidth: Any) -> Bandwidth:
+    if isinstance(bandwidth, str):
+        rule: BandwidthRule = one_of("bandwidth", bandwidth, _RULES)
+        return rule
+    values = np.asarray(bandwidth)
+    if values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size:
+        raise TypeError(
+            f"`bandwidth` must be a positive number, one per column, or one of {_RULES}, got {bandwidth!r}."
+        )
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"`bandwidth` must be positive and finite, got {bandwidth!r}.")
+    return float(values) if values.ndim == 0 else tuple(float(v) for v in values)
+
+
+def scaled_bandwidth(size: float, unit: Sequence[float] | NDArray[np.float64]) -> float | tuple[float, ...]:
+    """`size` times the units of the columns; a plain number where all units are 1."""
+    if all(u == 1 for u in unit):
+        return size
+    return tuple(float(size * u) for u in unit)
+
+
+class Kernel(ABC):
+    """A positive definite kernel. Sums, products and positive multiples of kernels are kernels."""
+
+    @abstractmethod
+    def of(self, pairs: Pairs) -> Matrix:
+        """The kernel matrix of `pairs`, as a new array."""
+
+    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+        """Return the same kernel, every bandwidth rule replaced by its number on the pooled `rows`."""
+        return self
+
+    def __call__(self, a: FloatArray, b: FloatArray) -> Matrix:
+        return self.of(Pairs(a, b))
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(other, self) if isinstance(other, int | float | np.number) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Radial(Kernel):
+    """A kernel of the distance between two rows, measured in bandwidths."""
+
+    bandwidth: Bandwidth = "scaled-median"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bandwidth", _checked_bandwidth(self.bandwidth))
+
+    @abstractmethod
+    def of(self, pairs: Pairs) -> Matrix: ...
+
+    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+        if not isinstance(self.bandwidth, str):
+            return self
+        unit = column_spreads(rows) if self.bandwidth == "scaled-median" else np.ones(rows.shape[1])
+        typical = float(np.median(pairwise_distances(rows / unit, rng)))
+        return replace(self, bandwidth=scaled_bandwidth(typical or 1.0, unit))
+
+    def _unit_and_size(self, pairs: Pairs) -> tuple[tuple[float, ...], float]:
+        """Bandwidth = size * unit, so that kernels that differ only in size share their distances."""
+        d = pairs.a.shape[1]
+        if isinstance(self.bandwidth, str):
+            raise TypeError(
+                f"{self!r} has no bandwidth yet: call kernel.resolved(rows, rng) with pooled rows, or pass a number."
+            )
+        if not isinstance(self.bandwidth, tuple):
+            return (1.0,) * d, self.bandwidth
+        if len(self.bandwidth) != d:
+            raise ValueError(f"`bandwidth` must have one number per column ({d}), got {len(self.bandwidth)}.")
+        size = self.bandwidth[0]
+        return tuple(float(f"{b / size:.14g}") for b in self.bandwidth), size
+
+
+@dataclass(frozen=True)
+class Gaussian(Radial):
+    """``exp(-||a - b||^2 / (2 bandwidth^2))``.
+
+    Parameters
+    ----------
+    bandwidth : float, tuple of floats, "scaled-median" or "median"
+        One number, one number per column, or a rule that is resolved on the pooled training rows: the median
+        distance of two rows, as it is or after every column is divided by its spread (the default, which does
+        not care about the units of the columns).
+    """
+
+    def of(self, pairs: Pairs) -> Matrix:
+        unit, size = self._unit_and_size(pairs)
+        k = pairs.squared_distances(unit) * (-0.5 / size**2)
+        return np.exp(k, out=k)
+
+
+@dataclass(frozen=True)
+class Laplace(Radial):
+    """``exp(-||a - b|| / bandwidth)`` with the l1 norm (default) or the l2 norm."""
+
+    norm: Literal["l1", "l2"] = "l1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("norm", self.norm, ("l1", "l2"))
+
+    def of(self, pairs: Pairs) -> Matrix:
+        unit, size = self._unit_and_size(pairs)
+        r = pairs.l1_distances(unit) if self.norm == "l1" else pairs.distances(unit)
+        k = r * (-1 / size)
+        return np.exp(k, out=k)
+
+
+@dataclass(frozen=True)
+class Matern(Radial):
+    """Matern kernel with ``nu`` 1/2, 3/2 or 5/2 of the l2 distance (default), or its product over columns (l1).
+
+    With ``r = sqrt(2 nu) ||a - b|| / bandwidth``: ``exp(-r)``, ``(1 + r) exp(-r)``, ``(1 + r + r^2/3) exp(-r)``.
+    For ``norm="l1"`` each column has its own factor, so that the exponents add up to the l1 distance. (The
+    same formula of the l1 distance itself is not positive definite for nu > 1/2 in several dimensions.)
+    """
+
+    nu: float = 1.5
+    norm: Literal["l1", "l2"] = "l2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("nu", self.nu, (0.5, 1.5, 2.5))
+        one_of("norm", self.norm, ("l1", "l2"))
+
+    def of(self, pairs: Pairs) -> Matrix:
+        unit, size = self._unit_and_size(pairs)
+        if self.norm == "l2":
+            return self._profile(pairs.distances(unit) * (math.sqrt(2 * self.nu) / size))
+        k = np.ones((len(pairs.a), len(pairs.b)))
+        for j, u in enumerate(unit):
+            r = np.abs(np.subtract.outer(pairs.a[:, j], pairs.b[:, j])) * (math.sqrt(2 * self.nu) / (size * u))
+            k *= self._profile(r)
+        return k
+
+    def _profile(self, r: Matrix) -> Matrix:
+        polynomial = {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r * r / 3}[self.nu]
+        k: Matrix = polynomial * np.exp(-r)
+        return k
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(Radial):
+    """``(1 + ||a - b||^2 / bandwidth^2)^(-exponent)``: heavier tails than the Gaussian."""
+
+    exponent: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("exponent", self.exponent)
+
+    def of(self, pairs: Pairs) -> Matrix:
+        unit, size = self._unit_and_size(pairs)
+        base: Matrix = 1 + pairs.squared_distances(unit) / size**2
+        return base**-self.exponent
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """``(scale a . b + offset)^degree``: sees the moments up to `degree`. Not invariant to shifts of the data."""
+
+    degree: int = 2
+    scale: float = 1.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole("degree", self.degree)
+        positive("scale", self.scale)
+        if self.offset != 0:
+            positive("offset", self.offset)
+
+    def of(self, pairs: Pairs) -> Matrix:
+        k: Matrix = (self.scale * pairs.products() + self.offset) ** int(self.degree)
+        return k
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """``a . b``: sees the means of the columns, nothing else."""
+
+    def of(self, pairs: Pairs) -> Matrix:
+        return pairs.products().copy()
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """``first + second``."""
+
+    first: Kernel
+    second: Kernel
+
+    def of(self, pairs: Pairs) -> Matrix:
+        return self.first.of(pairs) + self.second.of(pairs)
+
+    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+        return Sum(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """``first * second``, entry by entry."""
+
+    first: Kernel
+    second: Kernel
+
+    def of(self, pairs: Pairs) -> Matrix:
+        return self.first.of(pairs) * self.second.of(pairs)
+
+    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+        return Product(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """``factor * kernel`` with a positive factor."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        positive("factor", self.factor)
+
+    def of(self, pairs: Pairs) -> Matrix:
+        return float(self.factor) * self.kernel.of(pairs)
+
+    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+        return Scaled(self.factor, self.kernel.resolved(rows, rng))
+
+
+@dataclass(frozen=True)
+class FromFunction(Kernel):
+    """Any function ``(a, b) -> matrix`` as a kernel."""
+
+    function: Callable[[FloatArray, FloatArray], Any]
+
+    def of(self, pairs: Pairs) -> Matrix:
+        return np.array(self.function(pairs.a, pairs.b), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class BandwidthGrid:
+    """Kernels of one shape whose bandwidths span the distances found among the pooled rows.
+
+    The bandwidths are `count` steps of a geometric sequence from a quarter of the 5 % quantile of the pairwise
+    distances to twice their 95 % quantile: from "only near neighbours matter" to "nearly linear".
+
+    Parameters
+    ----------
+    shape : Radial
+        Its bandwidth is replaced; everything else stays.
+    count : int
+    scaled : bool
+        Whether to divide every column by its spread first (default), so that units do not matter.
+    """
+
+    shape: Radial = Gaussian()
+    count: int = 10
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        whole("count", self.count)
+
+    def kernels(self, rows: FloatArray, rng: np.random.Generator) -> list[Kernel]:
+        """The kernels for these pooled rows, narrowest first."""
+        unit = column_spreads(rows) if self.scaled else np.ones(rows.shape[1])
+        near, far = np.quantile(pairwise_distances(rows / unit, rng), [0.05, 0.95])
+        far = far or 1.0
+        sizes = np.geomspace((near or far / 100) / 4, 2 * far, int(self.count))
+        return [replace(self.shape, bandwidth=scaled_bandwidth(float(s), unit)) for s in sizes]
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A kernel, or a callable ``(a, b) -> matrix``, as a kernel."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel) and not isinstance(kernel, type):
+        return FromFunction(kernel)
+    raise TypeError(f"`kernel` must be a kernel such as Gaussian(0.5) or a function (a, b) -> matrix, got {kernel!r}.")
+
+
+def kernel_matrix(kernel: Kernel, pairs: Pairs) -> Matrix:
+    """The matrix of `kernel`, checked for shape and for NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        k = kernel.of(pairs)
+    wanted = (len(pairs.a), len(pairs.b))
+    if k.shape != wanted:
+        raise ValueError(f"`kernel` must return a matrix of shape {wanted}, got {k.shape} from {kernel!r}.")
+    if not np.isfinite(k.sum()) and not np.isfinite(k).all():  # one pass where all is well
+        raise ValueError(
+            f"`kernel` must return finite values, got {int((~np.isfinite(k)).sum())} NaN or infinite ones from "
+            f"{kernel!r}. Bring the columns to a common scale, or choose a kernel of distances such as Gaussian()."
+        )
+    return k

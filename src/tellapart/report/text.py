@@ -1,0 +1,87 @@
+"""The dict of a result -> text for a person."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from scipy.special import ndtri
+
+_WIDTH = 100
+
+
+def verdict_sentence(pvalue: float, level: float) -> str:
+    """The verdict with the level that made it.
+
+    >>> verdict_sentence(0.002, 0.05)
+    'The samples differ: p = 0.002, below the level 0.05.'
+    >>> verdict_sentence(0.4, 0.05)
+    'No difference found: p = 0.4, above the level 0.05.'
+    """
+    if pvalue <= level:
+        return f"The samples differ: p = {pvalue:.3g}, {'at' if pvalue == level else 'below'} the level {level:g}."
+    return f"No difference found: p = {pvalue:.3g}, above the level {level:g}."
+
+
+def to_text(result: dict[str, Any], level: float = 0.05) -> str:
+    """A verdict in a sentence, then how it came about."""
+    lines = [verdict_sentence(result["pvalue"], level), ""]
+    for label, words in _rows(result, level):
+        filled = textwrap.wrap(words, _WIDTH - 15, break_on_hyphens=False) or [""]
+        lines += [f"  {label:<11}  {filled[0]}"] + [" " * 15 + more for more in filled[1:]]
+    return "\n".join(lines + [f"  {'note':<11}  {note}" for note in result["notes"]])
+
+
+def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
+    w, rows = result["moments"], result["rows"]
+    learned = f"{rows['n_train']} + {rows['m_train']} rows learned the witness, " if rows["n_train"] else ""
+    columns = f" of {rows['columns']} column{'s' * (rows['columns'] != 1)}"
+    return [
+        ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
+        ("statistic", f"{result['statistic']:.4g}, {result['statistic_name']}"),
+        ("effect", f"signal-to-noise ratio {float(_number(result['snr'])):.3g} on fresh rows"),
+        ("rows", f"{learned}{w['n']} + {w['m']}{columns} judged it"),
+        ("witness", _witness_words(result)),
+        ("sensitivity", _sensitivity_words(w["n"] + w["m"], level)),
+        ("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"),
+    ]
+
+
+def _witness_words(result: dict[str, Any]) -> str:
+    selection = result["selection"]
+    if not selection:
+        return spec_words(result["learner"])
+    kernel, ridge = selection["kernels"][selection["chosen"][0]], _number(selection["ridges"][selection["chosen"][1]])
+    tried = f"{len(selection['kernels'])} kernels x {len(selection['ridges'])} ridges"
+    return f"Fisher witness of {spec_words(kernel)} with ridge {ridge:.3g}, the best of {tried} on the training rows"
+
+
+def _sensitivity_words(n_rows: int, level: float) -> str:
+    least = (ndtri(1 - level) + ndtri(0.8)) / math.sqrt(n_rows)
+    return f"a witness with signal-to-noise ratio {least:.2g} is found 8 times in 10 with these rows"
+
+
+def _rng_words(rng: dict[str, Any]) -> str:
+    return f"rng={rng['seed']}" if "seed" in rng else "rng in the recorded state"
+
+
+def spec_words(spec: Any) -> str:
+    """A choice as the code that makes it, with numbers shortened.
+
+    >>> spec_words({"class": "Gaussian", "bandwidth": [0.123456, 2.0]})
+    'Gaussian(bandwidth=(0.123, 2))'
+    """
+    if isinstance(spec, dict) and "class" in spec:
+        inside = ", ".join(f"{k}={spec_words(v)}" for k, v in spec.items() if k != "class" and v is not None)
+        return f"{spec['class']}({inside})"
+    if isinstance(spec, dict):
+        return str(spec.get("repr", spec.get("float", spec)))
+    if isinstance(spec, list):
+        shown = ", ".join(spec_words(v) for v in spec[:4])
+        return f"({shown}, ... {len(spec)} in all)" if len(spec) > 4 else f"({shown})"
+    return f"{spec:.3g}" if isinstance(spec, float) else repr(spec)
+
+
+def _number(value: Any) -> float:
+    return float(value["float"]) if isinstance(value, dict) else float(value)

@@ -1,0 +1,281 @@
+"""What a test returns: frozen, printable, and complete enough to repeat the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart import _checks as checks
+from tellapart._randomness import as_generator, from_record
+from tellapart._spec import NotPlain, from_spec, to_spec
+from tellapart.inference.confidence import (
+    ConfidenceInterval,
+    Method,
+    betting_interval,
+    bootstrap_interval,
+    welch_interval,
+)
+from tellapart.inference.null import Null, Verdict
+from tellapart.inference.planning import power_from_snr, snr_for
+from tellapart.moments import WitnessMoments
+from tellapart.report.text import to_text
+from tellapart.samples import as_rows
+from tellapart.split import Split, TrainShare
+from tellapart.witness.base import Learner, Witness
+from tellapart.witness.select import SelectedWitness, Selection
+
+Values = NDArray[np.float64]
+
+_SCHEMA = 1  # of to_dict; raised when its meaning changes
+
+
+@dataclass(frozen=True, eq=False)
+class RowWitness:
+    """The witness for rows as a user has them: arrays, lists, data frames with the same columns."""
+
+    function: Witness
+    n_columns: int
+    columns: tuple[str, ...] | None
+
+    def __call__(self, z: Any) -> Values:
+        """Witness values: large where the first sample is dense, small where the second one is."""
+        return np.asarray(self.function(as_rows(z, self.n_columns, self.columns)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows learned, and how many columns there were."""
+
+    n_train: int
+    m_train: int
+    columns: int
+
+
+@dataclass(frozen=True, eq=False)
+class WitnessTestResult:
+    """The outcome of :func:`tellapart.witness_test`.
+
+    Attributes
+    ----------
+    statistic, pvalue : float
+        As the null defines them (`statistic_name` says which statistic it is). The result unpacks into this pair.
+    moments : WitnessMoments
+        Sizes, means and variances of the witness on the test rows.
+    rows : Rows
+    selection : Selection or None
+        The whole grid of :class:`tellapart.Select`.
+    witness : callable
+        ``result.witness(z)`` evaluates the learned witness on any rows.
+    values : pair of arrays
+        Witness values of the test rows of both samples.
+    null_distribution : array or None
+        What the null drew, in units of `statistic`.
+    train_rows : pair of arrays
+        Which rows of `x` and of `y` learned.
+
+    The last four are not part of :meth:`to_dict` and are None in a result that was read back.
+    """
+
+    statistic: float
+    pvalue: float
+    statistic_name: str
+    how: str
+    moments: WitnessMoments
+    rows: Rows
+    training_range: tuple[float, float]
+    learner: Any
+    null: Any
+    train_share: Any
+    rng: dict[str, Any]
+    version: str
+    notes: tuple[str, ...] = ()
+    selection: Selection | dict[str, Any] | None = None
+    witness: RowWitness | None = field(default=None, repr=False)
+    values: tuple[Values, Values] | None = field(default=None, repr=False)
+    null_distribution: Values | None = field(default=None, repr=False)
+    train_rows: tuple[NDArray[np.intp], NDArray[np.intp]] | None = field(default=None, repr=False)
+
+    @property
+    def snr(self) -> float:
+        """Signal-to-noise ratio of the witness on the test rows."""
+        return self.moments.snr
+
+    @property
+    def tau(self) -> float:
+        """``sqrt(N) SNR`` on the N test rows: the paper's standardised statistic."""
+        return self.moments.tau
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self, level: float = 0.05) -> str:
+        """The verdict at `level` in words, and how it came about."""
+        return to_text(self.to_dict(), level)
+
+    def power_at(self, level: float = 0.05, n: int | None = None, m: int | None = None) -> float:
+        """Probability that the same witness is found on n and m fresh test rows (default: as many as here).
+
+        The large-sample formula at the observed SNR: as uncertain as that SNR is, and no evidence of its own.
+        """
+        n, m = n or self.moments.n, m or self.moments.m
+        return power_from_snr(snr_for(self, n, m), n, m, level)
+
+    def confidence_interval(
+        self,
+        confidence_level: float = 0.95,
+        method: Method = "welch",
+        *,
+        bounds: tuple[float, float] | None = None,
+        n_resamples: int = 2000,
+        rng: Any = None,
+    ) -> ConfidenceInterval:
+        """Two-sided interval for ``E_P h - E_Q h``, the difference in means of the witness.
+
+        Parameters
+        ----------
+        method : {"welch", "bootstrap", "betting"}
+            Student's t (asymptotic); percentile bootstrap (asymptotic, follows skewness); betting: valid at every
+            sample size, for the witness clipped to `bounds`.
+        bounds : pair of floats, optional
+            For "betting". Default: the range of the witness on the training rows, which the test rows do not know.
+        """
+        checks.share("confidence_level", confidence_level, usual=0.95)
+        if method == "welch":
+            return welch_interval(self.moments, confidence_level)
+        checks.one_of("method", method, ("welch", "bootstrap", "betting"))
+        if self.values is None:
+            raise ValueError(f"`method={method!r}` needs the witness values, which a result read back does not have.")
+        if method == "bootstrap":
+            return bootstrap_interval(*self.values, confidence_level, n_resamples, as_generator(rng)[0])
+        if bounds is None and not self.training_range[0] < self.training_range[1]:
+            raise ValueError("`bounds` must be given: the witness was constant on the training rows, or had none.")
+        return betting_interval(*self.values, bounds or self.training_range, confidence_level)
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments that repeat the run: ``witness_test(x, y, **result.settings())`` on the same rows."""
+        for name, value in (("learner", self.learner), ("null", self.null)):
+            if isinstance(value, dict):
+                raise NotPlain(
+                    f"`{name}` of this result was {value}, which cannot be rebuilt from data: pass it yourself."
+                )
+        return {
+            "learner": self.learner,
+            "null": self.null,
+            "train_share": self.train_share,
+            "rng": from_record(self.rng),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but arrays and functions, in JSON types. Same result, same dict."""
+        return {
+            "schema": _SCHEMA,
+            "statistic": to_spec(self.statistic),
+            "pvalue": self.pvalue,
+            "snr": to_spec(self.snr),
+            "statistic_name": self.statistic_name,
+            "how": self.how,
+            "moments": to_spec(asdict(self.moments)),
+            "rows": asdict(self.rows),
+            "training_range": to_spec(self.training_range),
+            "learner": to_spec(self.learner),
+            "null": to_spec(self.null),
+            "train_share": to_spec(self.train_share),
+            "selection": to_spec(self.selection),
+            "rng": self.rng,
+            "version": self.version,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, d: dict[str, Any]) -> WitnessTestResult:
+        """A result from :meth:`to_dict`, without witness, values and null distribution."""
+        if d.get("schema") != _SCHEMA:
+            raise ValueError(f"`d` must be the dict of a result with schema {_SCHEMA}, got {d.get('schema')!r}.")
+        return cls(
+            statistic=from_spec(d["statistic"]),
+            pvalue=d["pvalue"],
+            statistic_name=d["statistic_name"],
+            how=d["how"],
+            moments=WitnessMoments(**from_spec(d["moments"])),
+            rows=Rows(**d["rows"]),
+            training_range=from_spec(d["training_range"]),
+            learner=_rebuilt(d["learner"]),
+            null=_rebuilt(d["null"]),
+            train_share=from_spec(d["train_share"]),
+            selection=_rebuilt_selection(d["selection"]),
+            rng=d["rng"],
+            version=d["version"],
+            notes=tuple(d["notes"]),
+        )
+
+
+def gathered(
+    verdict: Verdict,
+    witness: Witness,
+    split: Split,
+    values: tuple[Values, Values],
+    choices: tuple[Learner, Null, TrainShare],
+    record: dict[str, Any],
+    version: str,
+) -> WitnessTestResult:
+    """One result out of what the stages left."""
+    test, train = split.test, split.train
+    learned = np.asarray(witness(train.pooled)) if train.n else np.zeros(1)
+    return WitnessTestResult(
+        statistic=verdict.statistic,
+        pvalue=verdict.pvalue,
+        statistic_name=verdict.statistic_name,
+        how=verdict.how,
+        moments=WitnessMoments.of(*values),
+        rows=Rows(train.n, train.m, test.x.shape[1]),
+        training_range=(float(learned.min()), float(learned.max())),
+        learner=choices[0],
+        null=choices[1],
+        train_share=choices[2],
+        rng=record,
+        version=version,
+        notes=tuple(_notes(split, values)),
+        selection=witness.selection if isinstance(witness, SelectedWitness) else None,
+        witness=RowWitness(witness, test.x.shape[1], test.columns),
+        values=values,
+        null_distribution=verdict.null_distribution,
+        train_rows=split.train_rows,
+    )
+
+
+def _notes(split: Split, values: tuple[Values, Values]) -> Iterator[str]:
+    rows = np.concatenate([split.test.pooled, split.train.pooled])
+    if (rows == rows[0]).all():
+        yield "all rows of both samples are identical, so nothing tells them apart"
+    elif np.ptp(np.concatenate(values)) == 0:
+        yield "the witness is constant on the test rows, so it cannot tell the samples apart"
+
+
+def _rebuilt(spec: Any) -> Any:
+    try:
+        return from_spec(spec)
+    except NotPlain:
+        return spec
+
+
+def _rebuilt_selection(spec: Any) -> Any:
+    if spec is None:
+        return None
+    try:
+        plain = from_spec({k: v for k, v in spec.items() if k != "class"})
+    except NotPlain:
+        return spec
+    return Selection(
+        plain["kernels"],
+        plain["ridges"],
+        np.array(plain["scores"], dtype=float),
+        np.array(plain["fold_scores"], dtype=float),
+        plain["chosen"],
+    )

@@ -1,0 +1,233 @@
+"""What comes in: two samples, checked once.
+
+Arrays, lists, data frames and tensors become two float tables with the same columns. Every message about bad
+input is written here, so that nothing further down the arrow has to look again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._arrays import FloatArray, IndexArray, to_numpy
+
+# A column whose span is fewer than this many steps of its floating-point grid holds rounding, not data.
+_FEWEST_STEPS = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Two checked samples: `x` of shape (n, d) and `y` of shape (m, d), with the names of their columns."""
+
+    x: FloatArray
+    y: FloatArray
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.x)
+
+    @property
+    def m(self) -> int:
+        return len(self.y)
+
+    @property
+    def pooled(self) -> FloatArray:
+        """All rows, first those of `x`, then those of `y`: (n + m, d)."""
+        return np.concatenate([self.x, self.y])
+
+    def take(self, rows_x: IndexArray, rows_y: IndexArray) -> Samples:
+        """The given rows of each sample."""
+        return Samples(self.x[rows_x], self.y[rows_y], self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One sample on its way in: float values (n, d), and the column names if it had any."""
+
+    values: FloatArray
+    columns: tuple[str, ...] | None
+
+    def name_of(self, j: int) -> str:
+        return f"'{self.columns[j]}'" if self.columns else str(j)
+
+
+def as_samples(x: Any, y: Any) -> Samples:
+    """Two samples of any accepted kind -> :class:`Samples`.
+
+    Parameters
+    ----------
+    x, y : array-like, data frame or tensor
+        One row per observation; one dimension means one column. Data frames are matched by column name.
+
+    Examples
+    --------
+    >>> as_samples([1, 2, 3], [4.0, 5.0]).x.shape
+    (3, 1)
+    >>> as_samples([[1, 2]], [[1, 2, 3]])
+    Traceback (most recent call last):
+        ...
+    ValueError: `x` and `y` must have the same number of columns, got 2 and 3.
+    """
+    tx, ty = as_table(x, "x"), as_table(y, "y")
+    ty = _same_columns(tx, ty)
+    _refuse_lost_digits(tx, ty)
+    dtype = np.result_type(tx.values, ty.values)
+    return Samples(tx.values.astype(dtype, copy=False), ty.values.astype(dtype, copy=False), tx.columns or ty.columns)
+
+
+def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str = "z") -> FloatArray:
+    """Further rows for a witness that was learned on `n_columns` columns, matched by name where there are names."""
+    table = as_table(z, name)
+    if columns and table.columns:
+        return _reordered(table, columns, name).values
+    if table.values.shape[1] != n_columns:
+        raise ValueError(
+            f"`{name}` must have the {n_columns} columns that the witness was learned on, got {table.values.shape[1]}."
+        )
+    return table.values
+
+
+def as_table(data: Any, name: str) -> Table:
+    """One sample -> a finite float table, or an error that says what is wrong with it."""
+    values, columns = _unwrapped(data, name)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise ValueError(
+            f"`{name}` must have one row per observation (1 or 2 dimensions), got {values.ndim} dimensions of shape "
+            f"{values.shape}. Flatten each observation first, for example {name}.reshape(len({name}), -1)."
+        )
+    if values.size == 0:
+        raise ValueError(f"`{name}` must have at least one row and one column, got shape {values.shape}.")
+    table = Table(_as_floats(values, name), columns)
+    _refuse_missing(table, name)
+    return table
+
+
+def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """The values as a NumPy array of whatever type, and the column names of a data frame."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
+    if isinstance(native, nw.Series):
+        return _column_values(native, name, str(native.name or 0)), None
+    if isinstance(native, nw.DataFrame):
+        names = tuple(str(c) for c in native.columns)
+        if not names:
+            raise ValueError(f"`{name}` must have at least one row and one column, got shape {native.shape}.")
+        return np.column_stack([_column_values(native[c], name, str(c)) for c in native.columns]), names
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise TypeError(f"`{name}` must be dense, got a sparse {type(data).__name__}. Call .toarray() first.")
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise ValueError(
+            f"`{name}` must have no missing values, got a masked array with {int(np.ma.getmaskarray(data).sum())} "
+            "masked entries. Drop these rows or fill them first."
+        )
+    try:
+        return to_numpy(data), None
+    except ValueError as error:
+        raise ValueError(f"`{name}` must have rows of equal length, got a ragged {type(data).__name__}.") from error
+
+
+def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]:
+    """One data-frame column as numbers; missing entries become NaN, so that they are counted with the others."""
+    dtype = column.dtype
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise TypeError(
+            f"`{name}` must have numeric or boolean columns only, got {dtype} in column '{label}'. "
+            "Encode it as numbers on the pooled rows of both samples, or drop it."
+        )
+    if column.null_count() > 0 or dtype.is_decimal():
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return column.to_numpy()
+
+
+def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
+    """Numbers of any real type -> float64, or float32 where the data came in float32 (or float16)."""
+    if values.dtype.kind not in "buif":
+        kinds = {"c": "complex numbers", "U": "strings", "S": "byte strings", "M": "dates", "m": "time differences"}
+        raise TypeError(
+            f"`{name}` must hold real numbers, got {kinds.get(values.dtype.kind, 'Python objects')} "
+            f"(dtype {values.dtype}). Turn them into numbers first, for example with astype(float)."
+        )
+    if values.dtype.kind in "ui" and (int(values.max()) > 2**53 or int(values.min()) < -(2**53)):
+        raise ValueError(
+            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {int(values.max())}. "
+            "Subtract a common offset from both samples first, or drop the column if it is an identifier."
+        )
+    target = np.float32 if values.dtype in (np.float32, np.float16) else np.float64
+    return values.astype(target, copy=False)
+
+
+def _refuse_missing(table: Table, name: str) -> None:
+    finite = np.isfinite(table.values)
+    if finite.all():
+        return
+    bad_columns = np.flatnonzero(~finite.all(axis=0))
+    listed = ", ".join(f"{table.name_of(j)} ({np.sum(~finite[:, j])})" for j in bad_columns[:5])
+    more = f" and {len(bad_columns) - 5} more" if len(bad_columns) > 5 else ""
+    n_nan = int(np.isnan(table.values).sum())
+    raise ValueError(
+        f"`{name}` must be finite, got {n_nan} NaN and {int((~finite).sum()) - n_nan} infinite values in "
+        f"{int((~finite.all(axis=1)).sum())} of {len(finite)} rows, columns (how many): {listed}{more}. "
+        "Drop or fill them in both samples in the same way."
+    )
+
+
+def _same_columns(tx: Table, ty: Table) -> Table:
+    """`ty` with the columns of `tx`, in their order."""
+    if tx.columns and ty.columns and set(tx.columns) == set(ty.columns):
+        return _reordered(ty, tx.columns, "y")
+    if tx.values.shape[1] != ty.values.shape[1]:
+        raise ValueError(
+            f"`x` and `y` must have the same number of columns, got {tx.values.shape[1]} and {ty.values.shape[1]}."
+            + _names_apart(tx.columns, ty.columns)
+        )
+    if tx.columns and ty.columns:
+        raise ValueError(f"`x` and `y` must have the same columns.{_names_apart(tx.columns, ty.columns)}")
+    return ty
+
+
+def _reordered(table: Table, columns: Sequence[str], name: str) -> Table:
+    own = table.columns or ()
+    if len(set(own)) < len(own):
+        raise ValueError(f"`{name}` must have distinct column names, got {sorted(own)}.")
+    if set(own) != set(columns):
+        raise ValueError(f"`{name}` has other columns than expected.{_names_apart(columns, own)}")
+    if own == tuple(columns):
+        return table
+    order = [own.index(c) for c in columns]
+    return Table(table.values[:, order], tuple(columns))
+
+
+def _names_apart(first: Sequence[str] | None, second: Sequence[str] | None) -> str:
+    if first is None or second is None:
+        return ""
+    missing, extra = [c for c in first if c not in second], [c for c in second if c not in first]
+    said = [f"{label} {cs[:5]}" for label, cs in (("missing", missing), ("unexpected", extra)) if cs]
+    return f" In the second: {'; '.join(said)}. Select the common columns first." if said else ""
+
+
+def _refuse_lost_digits(tx: Table, ty: Table) -> None:
+    """A column far from zero relative to its span has lost its digits before it came here."""
+    low = np.minimum(tx.values.min(axis=0), ty.values.min(axis=0)).astype(float)
+    high = np.maximum(tx.values.max(axis=0), ty.values.max(axis=0)).astype(float)
+    peak = np.maximum(np.abs(low), np.abs(high))
+    coarser = np.float32 if np.float32 in (tx.values.dtype, ty.values.dtype) else np.float64
+    step = float(np.finfo(coarser).eps) * peak
+    with np.errstate(over="ignore"):
+        span = high - low
+    lost = np.flatnonzero((span > 0) & (span < _FEWEST_STEPS * step))
+    if lost.size:
+        j = int(lost[0])
+        raise ValueError(
+            f"`x` and `y` must keep some digits, but column {tx.name_of(j)} spans only {span[j]:.2g} around "
+            f"{peak[j]:.2g}, about {max(1, round(span[j] / step[j]))} steps of {np.dtype(coarser).name}. "
+            "Subtract the offset before the values are rounded to this type."
+        )

@@ -1,0 +1,19 @@
+"""Stage I: learn a witness. Each learner is one value with ``learn(train, rng) -> witness``."""
+
+from tellapart.witness.base import KernelWitness, Learner, Witness, snr_scorer
+from tellapart.witness.estimator import FromEstimator, Given
+from tellapart.witness.fisher import Fisher, Mean
+from tellapart.witness.select import Select, Selection
+
+__all__ = [
+    "Fisher",
+    "FromEstimator",
+    "Given",
+    "KernelWitness",
+    "Learner",
+    "Mean",
+    "Select",
+    "Selection",
+    "Witness",
+    "snr_scorer",
+]

@@ -1,0 +1,221 @@
+"""Model selection: the kernel and ridge whose Fisher witness has the highest cross-validated signal-to-noise ratio.
+
+Everything happens on the training half, so the test half is as fresh for the chosen witness as for any other. For
+each kernel the distances, and for each kernel and fold one reduction of the matrix, serve the whole row of ridges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._progress import progress
+from tellapart.kernels import BandwidthGrid, Gaussian, Kernel, as_kernel, kernel_matrix
+from tellapart.moments import column_snr
+from tellapart.pairs import Pairs
+from tellapart.samples import Samples
+from tellapart.witness.base import Estimator, KernelWitness
+from tellapart.witness.fisher import (
+    Covariance,
+    TwoClasses,
+    checked_ridge,
+    fisher_coefficients,
+    is_flat,
+    refuse_too_many,
+)
+from tellapart.witness.shifted import RidgeTooSmall
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+PAPER_RIDGES = tuple(float(r) for r in np.logspace(-4, 3, 5))
+PAPER_KERNELS = tuple(Gaussian(float(s)) for s in np.logspace(-3, 1, 10))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The whole grid: what was tried, how each pair of kernel and ridge scored, which one was chosen."""
+
+    kernels: tuple[Kernel, ...]
+    ridges: tuple[float, ...]
+    scores: NDArray[np.float64]  # (kernels, ridges): mean SNR over folds; -inf where a witness could not be computed
+    fold_scores: NDArray[np.float64]  # (kernels, ridges, folds)
+    chosen: tuple[int, int]
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.kernels[self.chosen[0]]
+
+    @property
+    def ridge(self) -> float:
+        return self.ridges[self.chosen[1]]
+
+    @property
+    def snr(self) -> float:
+        """Cross-validated SNR of the chosen pair: optimistic, because it is the best of many."""
+        return float(self.scores[self.chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedWitness(KernelWitness):
+    """A kernel witness that knows the grid that it was chosen from."""
+
+    selection: Selection
+
+
+@dataclass
+class Select(Estimator):
+    """Fisher witness with kernel and ridge chosen by cross-validated signal-to-noise ratio.
+
+    Parameters
+    ----------
+    kernels : BandwidthGrid, sequence of kernels, or None
+        Candidates. None is ``BandwidthGrid()``: ten Gaussians whose bandwidths span the distances among the pooled
+        training rows, after every column is divided by its spread.
+    ridges : sequence of float
+        Candidates; ``inf`` stands for the mean (MMD) witness. The default is the paper's grid.
+    folds : int or iterable of (train, validation) index pairs
+        Number of stratified folds of the training rows, or the folds themselves.
+    covariance : {"corrected", "printed"}
+        See :class:`Fisher`.
+    random_state : int, optional
+        Seed of the folds when used as a scikit-learn estimator; :func:`tellapart.witness_test` passes its own `rng`.
+
+    Notes
+    -----
+    Ties go to the first candidate. A kernel that is constant on the training rows, or a ridge below the rounding of
+    its matrix, scores -inf; only if nothing is left is that an error.
+    """
+
+    kernels: Any = None
+    ridges: Sequence[float] = PAPER_RIDGES
+    folds: Any = 2
+    covariance: Covariance = "corrected"
+    random_state: Any = None
+
+    @classmethod
+    def paper(cls) -> Select:
+        """The grid of the paper: 10 Gaussian bandwidths from 1e-3 to 10, 5 ridges from 1e-4 to 1e3, 2 folds."""
+        return cls(kernels=PAPER_KERNELS, ridges=PAPER_RIDGES, folds=2)
+
+    def learn(self, train: Samples, rng: np.random.Generator) -> SelectedWitness:
+        """Score the grid on the training samples, then refit its best pair on all of them."""
+        refuse_too_many(train)
+        ridges = tuple(checked_ridge(r) for r in self._listed("ridges"))
+        rows = train.pooled
+        kernels = self._candidates(rows, rng)
+        folds = [_FoldGrid(rows, train.n, ridges, fold, self.covariance) for fold in make_folds(self.folds, train, rng)]
+        scores = [
+            np.stack([fold.scores(kernel) for fold in folds], axis=1)
+            for kernel in progress(kernels, "choosing the kernel")
+        ]
+        selection = _chosen(kernels, ridges, np.array(scores), varied=bool((rows != rows[0]).any()))
+        k = kernel_matrix(selection.kernel, Pairs(rows, rows))
+        classes = TwoClasses(train.n, len(rows), self.covariance)
+        return SelectedWitness(selection.kernel, rows, fisher_coefficients(k, classes, [selection.ridge])[0], selection)
+
+    def _learn_in_order(self, train: Samples, order: NDArray[np.intp], rng: np.random.Generator) -> SelectedWitness:
+        if isinstance(self.folds, int | np.integer):
+            return self.learn(train, rng)
+        place = np.empty_like(order)  # the user's folds number the rows as the user passed them
+        place[order] = np.arange(len(order))
+        labels = np.repeat([1, 0], [train.n, train.m])[place]
+        moved = [(place[a], place[b]) for a, b in _given_folds(self.folds, train.pooled[place], labels)]
+        return replace(self, folds=moved).learn(train, rng)
+
+    def _listed(self, name: str) -> list[Any]:
+        value = getattr(self, name)
+        if isinstance(value, str) or not isinstance(value, Iterable) or not list(value):
+            raise ValueError(f"`{name}` must be a non-empty sequence, got {value!r}.")
+        return list(value)
+
+    def _candidates(self, rows: NDArray[Any], rng: np.random.Generator) -> list[Kernel]:
+        grid = BandwidthGrid() if self.kernels is None else self.kernels
+        if isinstance(grid, BandwidthGrid):
+            return grid.kernels(rows, rng)
+        return [as_kernel(k).resolved(rows, rng) for k in self._listed("kernels")]
+
+
+class _FoldGrid:
+    """One fold of the training rows, with the distances that all kernels share."""
+
+    def __init__(
+        self, rows: NDArray[Any], n: int, ridges: tuple[float, ...], fold: Fold, covariance: Covariance
+    ) -> None:
+        learn, judge = fold
+        self.ridges = ridges
+        self.inner = Pairs(rows[learn], rows[learn])
+        self.outer = Pairs(rows[judge], rows[learn])
+        self.classes = TwoClasses(int((learn < n).sum()), len(learn), covariance)
+        self.n_judge = int((judge < n).sum())
+
+    def scores(self, kernel: Kernel) -> NDArray[np.float64]:
+        """SNR of every ridge on the validation rows; -inf where a witness could not be computed."""
+        scores = np.full(len(self.ridges), -np.inf)
+        k = kernel_matrix(kernel, self.inner)
+        if is_flat(k):
+            return scores
+        usable, coefficients = self._coefficients(k)
+        if usable:
+            scores[usable] = column_snr(kernel_matrix(kernel, self.outer) @ coefficients.T, self.n_judge)
+        return scores
+
+    def _coefficients(self, k: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
+        """Coefficients for the ridges that this matrix can bear, and which ridges those are."""
+        usable = list(range(len(self.ridges)))
+        while usable:
+            try:
+                return usable, fisher_coefficients(k, self.classes, [self.ridges[i] for i in usable])
+            except RidgeTooSmall:
+                usable.remove(min(usable, key=lambda i: self.ridges[i]))
+        return usable, np.empty((0, len(k)))
+
+
+def make_folds(folds: Any, train: Samples, rng: np.random.Generator) -> list[Fold]:
+    """Folds of the pooled training rows; in each part, rows of the first sample come first."""
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer):
+        labels = np.repeat([1, 0], [train.n, train.m])
+        return [(np.sort(a), np.sort(b)) for a, b in _given_folds(folds, train.pooled, labels)]
+    if not 2 <= folds <= min(train.n, train.m):
+        raise ValueError(
+            f"`folds` must be between 2 and the number of training rows of each sample, "
+            f"here {min(train.n, train.m)}, got {folds}."
+        )
+    part = np.concatenate([rng.permutation(train.n) % folds, rng.permutation(train.m) % folds])
+    return [(np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds)]
+
+
+def _given_folds(folds: Any, rows: NDArray[Any], labels: NDArray[Any]) -> list[Fold]:
+    """Folds from a scikit-learn splitter or from pairs of indices, each part with rows of both samples."""
+    if not (hasattr(folds, "split") or isinstance(folds, Iterable)) or isinstance(folds, str):
+        raise TypeError(f"`folds` must be a whole number, a splitter or pairs of index arrays, got {folds!r}.")
+    pairs = folds.split(rows, labels) if hasattr(folds, "split") else folds
+    found = [(np.asarray(a, dtype=np.intp), np.asarray(b, dtype=np.intp)) for a, b in pairs]
+    for part in (part for pair in found for part in pair):
+        if len(part) == 0 or part.min() < 0 or part.max() >= len(rows) or len(set(labels[part])) < 2:
+            raise ValueError("`folds` must be indices of training rows, with rows of both samples in every part.")
+    if not found:
+        raise ValueError("`folds` must hold at least one pair of training and validation rows, got none.")
+    return found
+
+
+def _mean_over_folds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean SNR over the last axis; +inf and -inf in one row say nothing and count as 0."""
+    with np.errstate(invalid="ignore"):
+        mean = scores.mean(axis=-1)
+    return np.where(np.isnan(mean), 0.0, mean)
+
+
+def _chosen(
+    kernels: list[Kernel], ridges: tuple[float, ...], fold_scores: NDArray[np.float64], varied: bool
+) -> Selection:
+    scores = _mean_over_folds(fold_scores)
+    if varied and np.isneginf(scores).all():
+        raise ValueError(
+            f"`kernels` must contain one that tells the training rows apart, but all {len(kernels)} are constant on "
+            "them or too ill-conditioned for these ridges. Leave `kernels` out, or bring the columns to a common scale."
+        )
+    best = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    return Selection(tuple(kernels), ridges, scores, fold_scores, (int(best[0]), int(best[1])))
