@@ -14,7 +14,9 @@ def is_number(value: Any) -> bool:
     >>> is_number(1), is_number(np.float32(0.5)), is_number(True), is_number("1"), is_number(math.nan)
     (True, True, False, False, False)
     """
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == value
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return not math.isnan(value)
 
 
 def positive(name: str, value: Any, hint: str = "") -> float:

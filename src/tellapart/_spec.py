@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -46,8 +47,15 @@ def to_spec(value: Any) -> Any:
         return [to_spec(v) for v in value]
     if isinstance(value, np.ndarray):
         return [to_spec(v) for v in value.tolist()]
-    name = getattr(value, "__qualname__", None)
-    return {"repr": f"{value.__module__}.{name}" if name else " ".join(repr(value).split())}
+    return {"repr": _described(value)}
+
+
+def _described(value: Any) -> str:
+    """The name of a function, else the repr on one line without memory addresses: same object, same words."""
+    name, module = getattr(value, "__qualname__", None), getattr(value, "__module__", None)
+    if name and module:
+        return f"{module}.{name}"
+    return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))
 
 
 def from_spec(spec: Any) -> Any:

@@ -42,6 +42,8 @@ def blobs(n: int, m: int | None = None, *, theta: float = 0.0, rng: Any = None) 
     >>> x.shape, y.shape
     ((100, 2), (50, 2))
     """
+    if not (checks.is_number(theta) and np.isfinite(theta)):
+        raise ValueError(f"`theta` must be a finite angle in radians, got {theta!r}.")
     generator, _ = as_generator(rng)
     rotation = np.array([[np.cos(theta), -np.sin(theta)], [np.sin(theta), np.cos(theta)]])
     sizes = checks.whole("n", n), checks.whole("m", n if m is None else m)
@@ -58,13 +60,13 @@ def liu_blobs(
 ) -> tuple[Rows, Rows]:
     """Nine blobs whose covariances differ between the samples, mode by mode (Liu et al. 2020).
 
-    Every mode has the same number of rows. The first sample has covariance 0.03 I everywhere; in the second, mode i
-    has 0.03 on the diagonal and off it ``-0.02 - 0.002 i`` (i < 4), 0 (i = 4), ``0.02 + 0.002 (i - 5)`` (i > 4).
+    Every row belongs to one of the modes at random. The first sample has covariance 0.03 I everywhere; in the second,
+    mode i has 0.03 on the diagonal and off it ``-0.02 - 0.002 i`` (i < 4), 0 (i = 4), ``0.02 + 0.002 (i - 5)`` (i > 4).
 
     Parameters
     ----------
     n_per_mode : int
-        Rows of each of the nine modes, in each sample.
+        Rows of each of the nine modes on average: each sample has nine times as many.
     null : bool
         Draw both samples from the first distribution.
     variant : {"published", "nominal"}
@@ -83,18 +85,19 @@ def liu_blobs(
     """
     checks.one_of("variant", variant, ("published", "nominal"))
     generator, _ = as_generator(rng)
-    modes = np.repeat(np.arange(9), checks.whole("n_per_mode", n_per_mode))
+    size = 9 * checks.whole("n_per_mode", n_per_mode)
+    x = np.sqrt(0.03) * generator.normal(size=(size, 2)) + _grid_points(size, generator)
+    noise, modes = generator.normal(size=(size, 2)), generator.integers(9, size=size)
     centres = np.stack([modes // 3, modes % 3], axis=1).astype(float)
-    x, noise = (generator.normal(size=(len(modes), 2)) for _ in range(2))
     if null:
-        return centres + np.sqrt(0.03) * x, centres + np.sqrt(0.03) * noise
+        return x, np.sqrt(0.03) * noise + centres
     i = np.arange(9)
     off = np.where(i < 4, -0.02 - 0.002 * i, np.where(i == 4, 0.0, 0.02 + 0.002 * (i - 5)))
     covariances = np.array([[[0.03, o], [o, 0.03]] for o in off])
     factors = np.linalg.cholesky(covariances)
     if variant == "nominal":
         factors = factors.transpose(0, 2, 1)
-    return centres + np.sqrt(0.03) * x, centres + np.einsum("ki,kij->kj", noise, factors[modes])
+    return x, centres + np.einsum("ki,kij->kj", noise, factors[modes])
 
 
 def machine_readings() -> tuple[dict[str, Rows], dict[str, Rows]]:

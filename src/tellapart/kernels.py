@@ -277,7 +277,10 @@ class FromFunction(Kernel):
     function: Callable[[FloatArray, FloatArray], Any]
 
     def of(self, pairs: Pairs) -> Matrix:
-        return np.array(self.function(pairs.a, pairs.b), dtype=np.float64)
+        k = np.array(self.function(pairs.a, pairs.b))
+        if k.dtype.kind not in "biuf":
+            raise TypeError(f"`kernel` must return real numbers, got dtype {k.dtype} from {self.function!r}.")
+        return k.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -302,6 +305,8 @@ class BandwidthGrid:
 
     def __post_init__(self) -> None:
         whole("count", self.count)
+        if not isinstance(self.shape, Radial):
+            raise TypeError(f"`shape` must be a kernel with a bandwidth, such as Gaussian(), got {self.shape!r}.")
 
     def kernels(self, rows: FloatArray, rng: np.random.Generator) -> list[Kernel]:
         """The kernels for these pooled rows, narrowest first."""

@@ -53,85 +53,6 @@ class Moments:
         return self.scatter / self.n
 
 
-@dataclass(frozen=True)
-class WitnessMoments:
-    """What stage II knows of the witness values: size, mean and variance (over n) on each sample."""
-
-    n: int
-    m: int
-    mean_x: float
-    mean_y: float
-    var_x: float
-    var_y: float
-
-    @classmethod
-    def of(cls, h_x: FloatArray, h_y: FloatArray) -> WitnessMoments:
-        p, q = Moments.of(h_x), Moments.of(h_y)
-        return cls(p.n, q.n, float(p.mean), float(q.mean), float(p.variance), float(q.variance))
-
-    @property
-    def difference(self) -> float:
-        return self.mean_x - self.mean_y
-
-    def snr_at(self, n: int, m: int) -> float:
-        """The signal-to-noise ratio that the same means and variances have with n and m rows.
-
-        ``SNR = (mean_x - mean_y) / sqrt(var_x / c + var_y / (1 - c))`` with ``c = n / (n + m)``. Without noise
-        it is 0 (no difference), +inf or -inf.
-        """
-        c = n / (n + m)
-        noise = math.sqrt(self.var_x / c + self.var_y / (1 - c))
-        if noise > 0:
-            return self.difference / noise
-        return math.copysign(math.inf, self.difference) if self.difference else 0.0
-
-    @property
-    def snr(self) -> float:
-        return self.snr_at(self.n, self.m)
-
-    @property
-    def tau(self) -> float:
-        """``sqrt(n + m) SNR``: standard normal in large samples if the distributions are equal."""
-        return math.sqrt(self.n + self.m) * self.snr
-
-
-def snr(h_x: ArrayLike, h_y: ArrayLike) -> float:
-    """Signal-to-noise ratio of a witness, from its values on two samples.
-
-    Parameters
-    ----------
-    h_x, h_y : array-like of shape (n,), (m,)
-        Values of one witness on rows of the first and of the second sample that did not help to learn it.
-
-    Returns
-    -------
-    float
-        ``(mean_x - mean_y) / sqrt(var_x / c + var_y / (1 - c))`` with ``c = n / (n + m)`` and variances over n.
-        The power of a test on N rows is ``1 - Phi(z - sqrt(N) SNR)``: see :func:`tellapart.power`.
-
-    Examples
-    --------
-    >>> snr([1.0, 3.0], [0.0, 0.0])
-    1.4142135623730951
-    >>> snr([2.0, 2.0], [2.0, 2.0])
-    0.0
-    """
-    x, y = as_values(h_x, "h_x"), as_values(h_y, "h_y")
-    z = Standardised.of(x, y)
-    return WitnessMoments.of(z.x, z.y).snr
-
-
-def as_values(h: Any, name: str) -> NDArray[np.float64]:
-    """Witness values as a vector of finite float64."""
-    values = np.asarray(h, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"`{name}` must be a vector of witness values, got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        bad = int((~np.isfinite(values)).sum())
-        raise ValueError(f"`{name}` must be finite, got {bad} NaN or infinite witness values of {values.size}.")
-    return values
-
-
 @dataclass(frozen=True, eq=False)
 class Standardised:
     """Witness values moved to pooled mean 0 and largest size 1: ``h = scale * values + constant``.
@@ -156,6 +77,96 @@ class Standardised:
     @property
     def constant(self) -> bool:
         return self.scale == 0
+
+
+@dataclass(frozen=True)
+class WitnessMoments:
+    """What stage II knows of the witness values: size, mean and standard deviation (over n) on each sample.
+
+    The difference is kept beside the means, and deviations instead of variances, so that neither a large offset nor
+    tiny or huge units cost digits.
+    """
+
+    n: int
+    m: int
+    mean_x: float
+    mean_y: float
+    difference: float
+    sd_x: float
+    sd_y: float
+
+    @classmethod
+    def of(cls, h_x: FloatArray, h_y: FloatArray) -> WitnessMoments:
+        z = Standardised.of(h_x, h_y)
+        p, q = Moments.of(z.x), Moments.of(z.y)
+        # The mean of equal numbers is rounded, so their deviation has to be told that it is zero.
+        sd_x, sd_y = (math.sqrt(s.variance) if np.ptp(h) > 0 else 0.0 for s, h in ((p, z.x), (q, z.y)))
+        difference = 0.0 if z.constant else float(p.mean - q.mean) * z.scale
+        mean_x, mean_y = float(np.mean(h_x)), float(np.mean(h_y))
+        return cls(p.n, q.n, mean_x, mean_y, difference, sd_x * z.scale, sd_y * z.scale)
+
+    def snr_at(self, n: float, m: float) -> float:
+        """The signal-to-noise ratio that the same means and deviations have with n and m rows.
+
+        ``SNR = (mean_x - mean_y) / sqrt(var_x / c + var_y / (1 - c))`` with ``c = n / (n + m)``. Without noise
+        it is 0 (no difference), +inf or -inf.
+        """
+        noise = math.hypot(self.sd_x * math.sqrt((n + m) / n), self.sd_y * math.sqrt((n + m) / m))
+        if noise > 0:
+            return self.difference / noise
+        return math.copysign(math.inf, self.difference) if self.difference else 0.0
+
+    @property
+    def snr(self) -> float:
+        return self.snr_at(self.n, self.m)
+
+    @property
+    def tau(self) -> float:
+        """``sqrt(n + m) SNR``: standard normal in large samples if the distributions are equal."""
+        return math.sqrt(self.n + self.m) * self.snr
+
+    def welch(self) -> tuple[float, float]:
+        """Standard error of the difference from variances over n - 1, and Welch's degrees of freedom."""
+        error_x, error_y = self.sd_x / math.sqrt(self.n - 1), self.sd_y / math.sqrt(self.m - 1)
+        error = math.hypot(error_x, error_y)
+        freedom = 1 / ((error_x / error) ** 4 / (self.n - 1) + (error_y / error) ** 4 / (self.m - 1))
+        return error, freedom
+
+
+def snr(h_x: ArrayLike, h_y: ArrayLike) -> float:
+    """Signal-to-noise ratio of a witness, from its values on two samples.
+
+    Parameters
+    ----------
+    h_x, h_y : array-like of shape (n,), (m,)
+        Values of one witness on rows of the first and of the second sample that did not help to learn it.
+
+    Returns
+    -------
+    float
+        ``(mean_x - mean_y) / sqrt(var_x / c + var_y / (1 - c))`` with ``c = n / (n + m)`` and variances over n.
+        The power of a test on N rows is ``1 - Phi(z - sqrt(N) SNR)``: see :func:`tellapart.power`.
+
+    Examples
+    --------
+    >>> round(snr([1.0, 3.0], [0.0, 0.0]), 6)
+    1.414214
+    >>> snr([2.0, 2.0], [2.0, 2.0])
+    0.0
+    """
+    x, y = as_values(h_x, "h_x"), as_values(h_y, "h_y")
+    return WitnessMoments.of(x, y).snr
+
+
+def as_values(h: Any, name: str) -> NDArray[np.float64]:
+    """Witness values as a vector of finite float64."""
+    values = np.asarray(h, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"`{name}` must be a vector of witness values, got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        bad = int((~np.isfinite(values)).sum())
+        raise ValueError(f"`{name}` must be finite, got {bad} NaN or infinite witness values of {values.size}.")
+    return values
 
 
 def unit_scaled(h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -24,6 +24,11 @@ class Pairs:
 
     def __init__(self, a: FloatArray, b: FloatArray) -> None:
         self.a, self.b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        if self.a.shape[1:] != self.b.shape[1:] or self.a.ndim != 2:
+            raise ValueError(
+                f"`a` and `b` must be tables with the same number of columns, got {self.a.shape[-1]} and "
+                f"{self.b.shape[-1]}."
+            )
         self._same = a is b
         self._kept: dict[Any, Matrix] = {}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator
@@ -19,6 +20,8 @@ from tellapart.split import Split, TrainShare, no_split, split_samples, training
 from tellapart.witness.base import Learner, as_witness_values
 from tellapart.witness.estimator import Given
 from tellapart.witness.select import Select
+
+Values = NDArray[np.float64]
 
 
 def witness_test(
@@ -81,7 +84,7 @@ def witness_test(
     learn, judge = _as_learner(learner), _as_null(null)
     split = _split(samples, learn, train_share, generator)
     witness = learn.learn(split.train, generator)
-    h = _values(witness, split.test.x, learn), _values(witness, split.test.y, learn)
+    h = _values(witness, split.test, learn, generator)
     verdict = judge.judge(*h, generator)
     return gathered(verdict, witness, split, h, (learn, judge, train_share), record, __version__)
 
@@ -124,7 +127,9 @@ def power(
     0.8
     """
     pilot, share = _pilot(effect, train_share, learner, rng)
-    n_test, m_test = (_judging(size, share, name) for size, name in ((n, "n"), (n if m is None else m, "m")))
+    least = 4 if share else 2
+    n_test = _judging(checks.whole("n", n, least), share)
+    m_test = _judging(checks.whole("m", n if m is None else m, least), share)
     return power_from_snr(snr_for(pilot, n_test, m_test), n_test, m_test, level)
 
 
@@ -159,16 +164,16 @@ def sample_size(
     >>> sample_size(0.25)
     SampleSize(n=50, m=50)
     >>> sample_size(0.25, train_share=0.5)
-    SampleSize(n=99, m=99)
+    SampleSize(n=100, m=100)
     """
     pilot, share = _pilot(effect, train_share, learner, rng)
-    judging = size_from_snr(pilot, power, level, ratio)
-    return SampleSize(*(_with_training(size, share) for size in judging))
+    return size_from_snr(pilot, power, level, ratio, lambda rows: _judging(rows, share), 4 if share else 2)
 
 
 def _as_learner(learner: Any) -> Learner:
     if isinstance(learner, type):
-        raise TypeError(f"`learner` must be a value, got the class {learner.__name__}. Write {learner.__name__}().")
+        made = f"{learner.__name__}()" if hasattr(learner, "learn") else f"FromEstimator({learner.__name__}())"
+        raise TypeError(f"`learner` must be a value, got the class {learner.__name__}. Write {made}.")
     if isinstance(learner, Learner):
         return learner
     if hasattr(learner, "fit"):
@@ -192,8 +197,16 @@ def _split(samples: Samples, learner: Learner, train_share: TrainShare, rng: np.
     return no_split(samples) if isinstance(learner, Given) else split_samples(samples, train_share, rng)
 
 
-def _values(witness: Any, rows: Any, learner: Learner) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return as_witness_values(witness(rows), len(rows), f"the witness of {type(learner).__name__}")
+def _values(witness: Any, test: Samples, learner: Learner, rng: np.random.Generator) -> tuple[Values, Values]:
+    """Witness values of the test rows.
+
+    They are computed on the pooled rows in random order: rounding, or a function that looks at the whole table, may
+    treat rows at different places differently, but then the places have nothing to do with the samples.
+    """
+    order = rng.permutation(test.n + test.m)
+    h = np.empty(len(order))
+    h[order] = as_witness_values(witness(test.pooled[order]), len(order), f"the witness of {type(learner).__name__}")
+    return h[: test.n], h[test.n :]
 
 
 def _pilot(effect: Any, train_share: float | None, learner: Any, rng: Any) -> tuple[Any, float]:
@@ -220,22 +233,13 @@ def _pilot_moments(x: Any, y: Any, learner: Learner, share: float, rng: Any, spl
     for _ in range(splits):
         split = _split(samples, learner, share, generator)
         witness = learner.learn(split.train, generator)
-        w = WitnessMoments.of(_values(witness, split.test.x, learner), _values(witness, split.test.y, learner))
-        noise = np.sqrt(w.var_x + w.var_y) or 1.0  # witnesses of different splits have different units
-        total += np.array([w.difference / noise, w.var_x / noise**2, w.var_y / noise**2]) / splits
-    return WitnessMoments(w.n, w.m, float(total[0]), 0.0, float(total[1]), float(total[2]))
+        w = WitnessMoments.of(*_values(witness, split.test, learner, generator))
+        noise = np.hypot(w.sd_x, w.sd_y) or 1.0  # witnesses of different splits have different units
+        total += np.array([w.difference, w.sd_x, w.sd_y]) / (noise * splits)
+    difference, sd_x, sd_y = (float(v) for v in total)
+    return WitnessMoments(w.n, w.m, difference, 0.0, difference, sd_x, sd_y)
 
 
-def _judging(size: Any, share: float, name: str) -> int:
-    rows = checks.whole(name, size, least=4 if share else 2)
-    return rows - (training_size(rows, share) if share else 0)
-
-
-def _with_training(judging: int, share: float) -> int:
-    """The smallest number of rows of which at least `judging` judge."""
-    if not share:
-        return judging
-    size = max(4, int(judging / (1 - share)) - 2)
-    while size - training_size(size, share) < judging:
-        size += 1
-    return size
+def _judging(rows: int, share: float) -> int:
+    """How many of so many rows are left to judge: at least 2 from 4 rows on."""
+    return rows - training_size(rows, share) if share else rows

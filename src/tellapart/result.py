@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -93,7 +94,7 @@ class WitnessTestResult:
     rng: dict[str, Any]
     version: str
     notes: tuple[str, ...] = ()
-    selection: Selection | dict[str, Any] | None = None
+    selection: Selection | dict[str, Any] | None = field(default=None, repr=False)
     witness: RowWitness | None = field(default=None, repr=False)
     values: tuple[Values, Values] | None = field(default=None, repr=False)
     null_distribution: Values | None = field(default=None, repr=False)
@@ -117,14 +118,15 @@ class WitnessTestResult:
 
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
-        return to_text(self.to_dict(), level)
+        return to_text(self.to_dict(), checks.share("level", level, usual=0.05))
 
     def power_at(self, level: float = 0.05, n: int | None = None, m: int | None = None) -> float:
         """Probability that the same witness is found on n and m fresh test rows (default: as many as here).
 
         The large-sample formula at the observed SNR: as uncertain as that SNR is, and no evidence of its own.
         """
-        n, m = n or self.moments.n, m or self.moments.m
+        n = self.moments.n if n is None else checks.whole("n", n, least=2)
+        m = self.moments.m if m is None else checks.whole("m", m, least=2)
         return power_from_snr(snr_for(self, n, m), n, m, level)
 
     def confidence_interval(
@@ -188,7 +190,7 @@ class WitnessTestResult:
             "null": to_spec(self.null),
             "train_share": to_spec(self.train_share),
             "selection": to_spec(self.selection),
-            "rng": self.rng,
+            "rng": deepcopy(self.rng),
             "version": self.version,
             "notes": list(self.notes),
         }
@@ -210,7 +212,7 @@ class WitnessTestResult:
             null=_rebuilt(d["null"]),
             train_share=from_spec(d["train_share"]),
             selection=_rebuilt_selection(d["selection"]),
-            rng=d["rng"],
+            rng=deepcopy(d["rng"]),
             version=d["version"],
             notes=tuple(d["notes"]),
         )

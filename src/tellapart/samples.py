@@ -18,6 +18,7 @@ from tellapart._arrays import FloatArray, IndexArray, to_numpy
 
 # A column whose span is fewer than this many steps of its floating-point grid holds rounding, not data.
 _FEWEST_STEPS = 100.0
+_LARGEST = 1e120  # its square, summed over many columns, is still a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,11 @@ def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str =
 def as_table(data: Any, name: str) -> Table:
     """One sample -> a finite float table, or an error that says what is wrong with it."""
     values, columns = _unwrapped(data, name)
+    if values.ndim == 0:
+        raise TypeError(
+            f"`{name}` must hold one row per observation, as an array, list, data frame or tensor, "
+            f"got {type(data).__name__}."
+        )
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
@@ -112,16 +118,20 @@ def as_table(data: Any, name: str) -> Table:
 
 def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """The values as a NumPy array of whatever type, and the column names of a data frame."""
-    native = nw.from_native(data, pass_through=True, allow_series=True)
+    try:
+        native = nw.from_native(data, pass_through=True, allow_series=True)
+        names = tuple(str(c) for c in native.columns) if isinstance(native, nw.DataFrame) else ()
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
     if isinstance(native, nw.Series):
         return _column_values(native, name, str(native.name or 0)), None
     if isinstance(native, nw.DataFrame):
-        names = tuple(str(c) for c in native.columns)
         if not names:
             raise ValueError(f"`{name}` must have at least one row and one column, got shape {native.shape}.")
-        return np.column_stack([_column_values(native[c], name, str(c)) for c in native.columns]), names
+        columns = (_column_values(c, name, label) for c, label in zip(native.iter_columns(), names, strict=True))
+        return np.column_stack(list(columns)), names
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise TypeError(f"`{name}` must be dense, got a sparse {type(data).__name__}. Call .toarray() first.")
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
@@ -133,6 +143,8 @@ def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | No
         return to_numpy(data), None
     except ValueError as error:
         raise ValueError(f"`{name}` must have rows of equal length, got a ragged {type(data).__name__}.") from error
+    except (RuntimeError, TypeError, NotImplementedError) as error:  # what tensors raise that hold no plain numbers
+        raise TypeError(f"`{name}` must be convertible to a NumPy array, got {type(data).__name__}: {error}") from error
 
 
 def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]:
@@ -145,7 +157,9 @@ def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any
         )
     if column.null_count() > 0 or dtype.is_decimal():
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    return column.to_numpy()
+    values: NDArray[Any] = column.to_numpy()
+    _refuse_large_integers(values, name)
+    return values
 
 
 def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
@@ -156,13 +170,20 @@ def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
             f"`{name}` must hold real numbers, got {kinds.get(values.dtype.kind, 'Python objects')} "
             f"(dtype {values.dtype}). Turn them into numbers first, for example with astype(float)."
         )
-    if values.dtype.kind in "ui" and (int(values.max()) > 2**53 or int(values.min()) < -(2**53)):
-        raise ValueError(
-            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {int(values.max())}. "
-            "Subtract a common offset from both samples first, or drop the column if it is an identifier."
-        )
+    _refuse_large_integers(values, name)
     target = np.float32 if values.dtype in (np.float32, np.float16) else np.float64
     return values.astype(target, copy=False)
+
+
+def _refuse_large_integers(values: NDArray[Any], name: str) -> None:
+    if values.dtype.kind not in "ui" or values.size == 0:
+        return
+    largest = max(int(values.max()), int(values.min()), key=abs)
+    if abs(largest) > 2**53:
+        raise ValueError(
+            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {largest}. "
+            "Subtract a common offset from both samples first, or drop the column if it is an identifier."
+        )
 
 
 def _refuse_missing(table: Table, name: str) -> None:
@@ -211,7 +232,7 @@ def _names_apart(first: Sequence[str] | None, second: Sequence[str] | None) -> s
         return ""
     missing, extra = [c for c in first if c not in second], [c for c in second if c not in first]
     said = [f"{label} {cs[:5]}" for label, cs in (("missing", missing), ("unexpected", extra)) if cs]
-    return f" In the second: {'; '.join(said)}. Select the common columns first." if said else ""
+    return f" Columns {'; '.join(said)}. Select the common columns first." if said else ""
 
 
 def _refuse_lost_digits(tx: Table, ty: Table) -> None:
@@ -223,6 +244,13 @@ def _refuse_lost_digits(tx: Table, ty: Table) -> None:
     step = float(np.finfo(coarser).eps) * peak
     with np.errstate(over="ignore"):
         span = high - low
+    extreme = np.flatnonzero((peak > _LARGEST) | ((span > 0) & (span < 1 / _LARGEST)))
+    if extreme.size:
+        j = int(extreme[0])
+        raise ValueError(
+            f"`x` and `y` must have squares within the range of floats, but column {tx.name_of(j)} spans {span[j]:.2g} "
+            f"up to {peak[j]:.2g}. Multiply it by a constant in both samples first."
+        )
     lost = np.flatnonzero((span > 0) & (span < _FEWEST_STEPS * step))
     if lost.size:
         j = int(lost[0])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tellapart import _checks as checks
 from tellapart.moments import WitnessMoments
 
 Values = NDArray[np.float64]
@@ -27,12 +28,10 @@ def welch_interval(w: WitnessMoments, confidence_level: float) -> ConfidenceInte
     """Difference in means +- Student's quantile with Welch's degrees of freedom: asymptotic."""
     if min(w.n, w.m) < 2:
         raise ValueError(f"`method='welch'` needs at least 2 test rows of each sample, got {w.n} and {w.m}.")
-    noise_x, noise_y = w.var_x / (w.n - 1), w.var_y / (w.m - 1)
-    noise = noise_x + noise_y
-    if noise == 0:
+    if w.sd_x == w.sd_y == 0:
         return ConfidenceInterval(w.difference, w.difference)
-    freedom = noise**2 / (noise_x**2 / (w.n - 1) + noise_y**2 / (w.m - 1))
-    half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * math.sqrt(noise)
+    error, freedom = w.welch()
+    half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
     return ConfidenceInterval(w.difference - half, w.difference + half)
 
 
@@ -40,6 +39,7 @@ def bootstrap_interval(
     h_x: Values, h_y: Values, confidence_level: float, n_resamples: int, rng: np.random.Generator
 ) -> ConfidenceInterval:
     """Percentile bootstrap, each sample resampled by itself: asymptotic, follows a skewed witness."""
+    n_resamples = checks.whole("n_resamples", n_resamples)
     means = _resampled_means(h_x, n_resamples, rng) - _resampled_means(h_y, n_resamples, rng)
     low, high = np.quantile(means, [(1 - confidence_level) / 2, (1 + confidence_level) / 2])
     return ConfidenceInterval(float(low), float(high))
@@ -57,7 +57,10 @@ def betting_interval(
     ----------
     Waudby-Smith, Ramdas (2024). Estimating means of bounded random variables by betting. doi:10.1093/jrsssb/qkad009.
     """
-    low, high = bounds
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"`bounds` must be two finite numbers in increasing order, got {bounds!r}.")
     x, y = ((np.clip(h, low, high) - low) / (high - low) for h in (h_x, h_y))

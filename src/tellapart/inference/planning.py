@@ -7,6 +7,7 @@ whose witness has that SNR. It knows nothing of how the witness was learned.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from scipy.special import ndtr, ndtri
@@ -33,10 +34,7 @@ class SampleSize(NamedTuple):
 def snr_for(effect: float | HasMoments, n: float, m: float) -> float:
     """The SNR at sizes n and m. A number is taken as it is; moments know how the SNR changes with ``n : m``."""
     if isinstance(effect, HasMoments):
-        w = effect.moments
-        c = n / (n + m)
-        noise = math.sqrt(w.var_x / c + w.var_y / (1 - c))
-        return w.difference / noise if noise > 0 else w.snr
+        return effect.moments.snr_at(n, m)
     if not checks.is_number(effect):
         raise TypeError(f"`effect` must be a signal-to-noise ratio or a result of witness_test, got {effect!r}.")
     return float(effect)
@@ -51,27 +49,33 @@ def power_from_snr(snr: float, n: float, m: float, level: float) -> float:
     return float(ndtr(math.sqrt(n + m) * snr - ndtri(1 - checks.share("level", level, usual=0.05))))
 
 
-def size_from_snr(effect: float | HasMoments, power: float, level: float, ratio: float) -> SampleSize:
-    """The smallest n, with ``m = ceil(ratio n)``, whose power is at least `power`."""
+def size_from_snr(
+    effect: float | HasMoments, power: float, level: float, ratio: float, judging: Callable[[int], int], least: int = 2
+) -> SampleSize:
+    """The smallest n >= least, with ``m = ceil(ratio n)``, whose `judging` rows have at least the wanted power.
+
+    `judging` tells how many of so many rows judge, and never falls: so neither does the power, and bisection finds n.
+    """
     checks.share("power", power, usual=0.8)
+    checks.share("level", level, usual=0.05)
     checks.positive("ratio", ratio, " It is the number of rows of `y` for each row of `x`.")
-    snr = snr_for(effect, 1.0, ratio)
-    if power <= checks.share("level", level, usual=0.05):
-        return SampleSize(2, max(2, math.ceil(2 * ratio)))
-    if snr <= 0:
+    if (snr := snr_for(effect, 1.0, ratio)) <= 0:
         raise ValueError(
             f"`effect` must be positive, got a signal-to-noise ratio of {snr:.3g}: at no number of rows does such a "
             "witness tell the samples apart. Learn it from a larger pilot, or with another learner."
         )
-    wanted = ((ndtri(1 - level) + ndtri(power)) / snr) ** 2 / (1 + ratio)
-    n = max(2, math.ceil(wanted - 1e-9))
-    while n > 2 and _power_at(effect, n - 1, ratio, level) >= power:  # rounding m up can spare a row
-        n -= 1
-    while _power_at(effect, n, ratio, level) < power:
-        n += 1
-    return SampleSize(n, max(2, math.ceil(ratio * n)))
 
+    def sizes(n: int) -> SampleSize:
+        return SampleSize(n, max(least, math.ceil(ratio * n - 1e-9)))
 
-def _power_at(effect: float | HasMoments, n: int, ratio: float, level: float) -> float:
-    m = max(2, math.ceil(ratio * n))
-    return power_from_snr(snr_for(effect, n, m), n, m, level)
+    def enough(n: int) -> bool:
+        n_test, m_test = (judging(rows) for rows in sizes(n))
+        return power_from_snr(snr_for(effect, n_test, m_test), n_test, m_test, level) >= power
+
+    too_few, high = least - 1, least
+    while not enough(high):
+        too_few, high = high, 2 * high
+    while high - too_few > 1:
+        middle = (too_few + high) // 2
+        too_few, high = (too_few, middle) if enough(middle) else (middle, high)
+    return sizes(high)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr
 
-from tellapart.inference.enumeration import few_distinct, log_binomial
+from tellapart.inference.enumeration import lattice_step, log_binomial
 
 Values = NDArray[np.float64]
 
@@ -44,6 +44,17 @@ class _Saddlepoint:
     log_det: float  # log det K''(a, b)
 
 
+def approximates_well(h: Values, n: int) -> bool:
+    """Whether enough rows share the variance of the sum for its distribution to be smooth.
+
+    The effective number of rows, ``(sum h^2)^2 / sum h^4``, is 1 if a single outlier makes all the variance. With fewer
+    than eight (16 if fewer than ten rows are drawn) the level was found to be off by up to a factor of three.
+    """
+    squares = h * h
+    influential = float(squares.sum()) ** 2 / float(squares @ squares)
+    return influential >= (8 if n >= 10 else 16)
+
+
 def log_saddlepoint_tail(h: Values, n: int, threshold: float) -> float:
     """Log of P(sum of n rows of `h`, drawn without replacement, >= threshold). `h` has mean 0 and largest size 1."""
     size = len(h)
@@ -54,7 +65,7 @@ def log_saddlepoint_tail(h: Values, n: int, threshold: float) -> float:
     bottom = np.partition(h, n - 1)[:n]
     if threshold <= float(bottom.sum()) + tolerance:
         return 0.0
-    threshold -= _lattice_step(h) / 2
+    threshold -= lattice_step(h) / 2
     sd = math.sqrt(n * (size - n) / (size * (size - 1)) * float(h @ h))
     z = threshold / sd
     if abs(z) >= _CENTRE:
@@ -113,7 +124,7 @@ def _evaluated(h: Values, n: int, t: float, a: float, b: float) -> _Saddlepoint:
     cumulant = float(np.maximum(u, 0).sum() - np.log(np.where(u > 0, s, 1 - s)).sum())
     hessian = _hessian(h, s)
     det = hessian[0, 0] * hessian[1, 1] - hessian[0, 1] ** 2
-    return _Saddlepoint(a, b, cumulant - a * n - b * t, math.log(det))
+    return _Saddlepoint(a, b, cumulant - a * n - b * t, math.log(det) if det > 0 else -math.inf)
 
 
 def _log_top_probability(h: Values, n: int, smallest: float) -> float:
@@ -121,24 +132,3 @@ def _log_top_probability(h: Values, n: int, smallest: float) -> float:
     surely = int((h > smallest + 1e-10).sum())
     tied = int((np.abs(h - smallest) <= 1e-10).sum())
     return float(log_binomial(tied, n - surely) - log_binomial(len(h), n))
-
-
-def _lattice_step(h: Values) -> float:
-    """The step of the lattice on which few different values lie, 0 if they lie on none.
-
-    A sum on a lattice jumps, and the continuous approximation meets its tail half a step below the value.
-    """
-    values = few_distinct(h)
-    if values is None:
-        return 0.0
-    step = 0.0
-    for gap in np.diff(values):
-        x, y = float(gap), step
-        while y > 1e-8:  # Euclid's algorithm, up to rounding
-            x, y = y, math.fmod(x, y)
-            if step and y > x - 1e-8:
-                y = 0.0
-        step = x
-        if step < 1e-6:
-            return 0.0
-    return step

@@ -37,15 +37,18 @@ def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
     w, rows = result["moments"], result["rows"]
     learned = f"{rows['n_train']} + {rows['m_train']} rows learned the witness, " if rows["n_train"] else ""
     columns = f" of {rows['columns']} column{'s' * (rows['columns'] != 1)}"
-    return [
+    lines = [
         ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
-        ("statistic", f"{result['statistic']:.4g}, {result['statistic_name']}"),
-        ("effect", f"signal-to-noise ratio {float(_number(result['snr'])):.3g} on fresh rows"),
+        ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
+        ("effect", f"signal-to-noise ratio {_number(result['snr']):.3g} on fresh rows"),
         ("rows", f"{learned}{w['n']} + {w['m']}{columns} judged it"),
         ("witness", _witness_words(result)),
-        ("sensitivity", _sensitivity_words(w["n"] + w["m"], level)),
-        ("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"),
     ]
+    least = (ndtri(1 - level) + ndtri(0.8)) / math.sqrt(w["n"] + w["m"])
+    if least > 0:
+        found = f"a witness with signal-to-noise ratio {least:.2g} is found 8 times in 10 with these rows"
+        lines.append(("sensitivity", found))
+    return [*lines, ("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}")]
 
 
 def _witness_words(result: dict[str, Any]) -> str:
@@ -55,11 +58,6 @@ def _witness_words(result: dict[str, Any]) -> str:
     kernel, ridge = selection["kernels"][selection["chosen"][0]], _number(selection["ridges"][selection["chosen"][1]])
     tried = f"{len(selection['kernels'])} kernels x {len(selection['ridges'])} ridges"
     return f"Fisher witness of {spec_words(kernel)} with ridge {ridge:.3g}, the best of {tried} on the training rows"
-
-
-def _sensitivity_words(n_rows: int, level: float) -> str:
-    least = (ndtri(1 - level) + ndtri(0.8)) / math.sqrt(n_rows)
-    return f"a witness with signal-to-noise ratio {least:.2g} is found 8 times in 10 with these rows"
 
 
 def _rng_words(rng: dict[str, Any]) -> str:

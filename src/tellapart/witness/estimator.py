@@ -1,13 +1,14 @@
 """Witnesses from elsewhere: any scikit-learn model, or a plain function that needs no learning.
 
 Squared error maximises the signal-to-noise ratio: with weights ``1 - c`` on P (target 1) and ``c`` on Q (target 0),
-``c = n / (n + m)``, the smallest weighted squared error over rescalings of f is ``c (1 - c) / (1 + SNR(f)^2)``. Those
-weights are passed on as ``sample_weight`` where the model takes them.
+``c = n / (n + m)``, shared by the rows of each, the smallest weighted squared error over rescalings of f is
+``c (1 - c) / (1 + SNR(f)^2)``. Those weights are passed on as ``sample_weight`` where the model takes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,8 @@ class FromEstimator(Estimator):
         XGBoost and its like. A copy is fitted; yours stays as it is. Rows of the first sample have label 1, those
         of the second 0.
     balanced : bool
-        Give both samples the same total weight, where the model takes ``sample_weight`` (default).
+        Weight the samples so that squared error maximises the signal-to-noise ratio, where the model takes
+        ``sample_weight`` (default). It matters where n and m differ: then the smaller sample weighs more.
 
     Notes
     -----
@@ -52,17 +54,10 @@ class FromEstimator(Estimator):
 
     def learn(self, train: Samples, rng: np.random.Generator) -> ModelWitness:
         """A fitted copy of the model, as a witness."""
-        from sklearn.base import clone
-
-        if self.model is None or not hasattr(self.model, "fit") or isinstance(self.model, type):
-            raise TypeError(
-                f"`model` must be an estimator with a fit method, got {self.model!r}. "
-                "For example FromEstimator(HistGradientBoostingClassifier())."
-            )
-        model = clone(self.model)
+        model = _copied(self.model)
         _seed(model, rng)
         labels = np.repeat([1, 0], [train.n, train.m])
-        weights = np.repeat([train.m, train.n], [train.n, train.m]) * (0.5 * len(labels) / (train.n * train.m))
+        weights = np.repeat([train.m / train.n, train.n / train.m], [train.n, train.m])  # mean 1
         model.fit(train.pooled, labels, **(_weight_argument(model, weights) if self.balanced else {}))
         return ModelWitness(model)
 
@@ -83,6 +78,20 @@ class Given:
     def __call__(self, rows: FloatArray) -> NDArray[np.float64]:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return as_witness_values(self.function(rows), len(rows), name)
+
+
+def _copied(model: Any) -> Any:
+    """An unfitted copy of the user's model."""
+    from sklearn.base import clone
+
+    outputs = ("decision_function", "predict_proba", "predict")
+    usable = hasattr(model, "fit") and any(hasattr(model, name) for name in outputs)
+    if not usable or isinstance(model, type):
+        raise TypeError(
+            f"`model` must be an estimator with fit and predict, got {model!r}. "
+            "For example FromEstimator(HistGradientBoostingClassifier())."
+        )
+    return clone(model) if hasattr(model, "get_params") else deepcopy(model)
 
 
 def _seed(model: Any, rng: np.random.Generator) -> None:

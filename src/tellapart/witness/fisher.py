@@ -52,32 +52,31 @@ MOST_ROWS = 12_000
 class Fisher(Estimator):
     """Fisher witness of a kernel: maximises the regularised signal-to-noise ratio, in closed form.
 
-        Parameters
-        ----------
-        kernel : Kernel or callable, optional
-            ``Gaussian()`` with the scaled median bandwidth if not given.
-        ridge : float
-            Regularisation, the lambda of the formula. ``inf`` gives the mean witness.
-        covariance : {"corrected", "printed"}
-            The weights of the two covariances: those of the signal-to-noise ratio, or those printed in the paper.
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        ``Gaussian()`` with the scaled median bandwidth if not given.
+    ridge : float
+        Regularisation, the lambda of the formula. ``inf`` gives the mean witness.
+    covariance : {"corrected", "printed"}
+        The weights of the two covariances: those of the signal-to-noise ratio, or those printed in the paper.
 
-        Notes
-        -----
-        ``h = (Sigma_P / c + Sigma_Q / (1 - c) + ridge I)^-1 (mu_P - mu_Q)``, up to a positive factor. Time O(N^3), memory
-        O(N^2) in the number N of training rows; at most 12,000 of them.
+    Notes
+    -----
+    ``h = (Sigma_P / c + Sigma_Q / (1 - c) + ridge I)^-1 (mu_P - mu_Q)``, up to a positive factor. Time O(N^3),
+    memory O(N^2) in the number N of training rows; at most 12,000 of them.
 
-        References
-        ----------
-        Kuebler, Jitkrittum, Schoelkopf, Muandet (2022). A witness two-sample test. AISTATS. arXiv:2102.05573.
+    References
+    ----------
+    Kuebler, Jitkrittum, Schoelkopf, Muandet (2022). A witness two-sample test. AISTATS. arXiv:2102.05573.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tellapart.pairs import Pairs
-    from tellapart.samples import as_samples
-        >>> witness = Fisher(ridge=0.1).learn(as_samples([0.0, 0.1, 0.2], [1.0, 1.1]), np.random.default_rng(0))
-        >>> bool(witness(np.array([[0.1]])) > witness(np.array([[1.0]])))
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tellapart.samples import as_samples
+    >>> witness = Fisher(ridge=0.1).learn(as_samples([0.0, 0.1, 0.2], [1.0, 1.1]), np.random.default_rng(0))
+    >>> bool(witness(np.array([[0.1]])) > witness(np.array([[1.0]])))
+    True
     """
 
     kernel: Any = None

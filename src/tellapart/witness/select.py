@@ -6,7 +6,7 @@ each kernel the distances, and for each kernel and fold one reduction of the mat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,8 +97,8 @@ class Select(Estimator):
 
     @classmethod
     def paper(cls) -> Select:
-        """The grid of the paper: 10 Gaussian bandwidths from 1e-3 to 10, 5 ridges from 1e-4 to 1e3, 2 folds."""
-        return cls(kernels=PAPER_KERNELS, ridges=PAPER_RIDGES, folds=2)
+        """The paper's: 10 Gaussian bandwidths from 1e-3 to 10, 5 ridges from 1e-4 to 1e3, 2 folds, its formula."""
+        return cls(kernels=PAPER_KERNELS, ridges=PAPER_RIDGES, folds=2, covariance="printed")
 
     def learn(self, train: Samples, rng: np.random.Generator) -> SelectedWitness:
         """Score the grid on the training samples, then refit its best pair on all of them."""
@@ -178,10 +178,12 @@ def make_folds(folds: Any, train: Samples, rng: np.random.Generator) -> list[Fol
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer):
         labels = np.repeat([1, 0], [train.n, train.m])
         return [(np.sort(a), np.sort(b)) for a, b in _given_folds(folds, train.pooled, labels)]
-    if not 2 <= folds <= min(train.n, train.m):
+    fewest = min(train.n, train.m)
+    most = max(2, fewest // 2)
+    if not 2 <= folds <= most:
         raise ValueError(
-            f"`folds` must be between 2 and the number of training rows of each sample, "
-            f"here {min(train.n, train.m)}, got {folds}."
+            f"`folds` must be between 2 and {most}, so that every fold has 2 rows of each sample, of which the smaller "
+            f"has {fewest} training rows, got {folds}."
         )
     part = np.concatenate([rng.permutation(train.n) % folds, rng.permutation(train.m) % folds])
     return [(np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds)]
@@ -191,14 +193,25 @@ def _given_folds(folds: Any, rows: NDArray[Any], labels: NDArray[Any]) -> list[F
     """Folds from a scikit-learn splitter or from pairs of indices, each part with rows of both samples."""
     if not (hasattr(folds, "split") or isinstance(folds, Iterable)) or isinstance(folds, str):
         raise TypeError(f"`folds` must be a whole number, a splitter or pairs of index arrays, got {folds!r}.")
+    if isinstance(folds, Iterator):
+        raise TypeError("`folds` must last for more than one run, got an iterator. Pass list(folds) or a splitter.")
     pairs = folds.split(rows, labels) if hasattr(folds, "split") else folds
-    found = [(np.asarray(a, dtype=np.intp), np.asarray(b, dtype=np.intp)) for a, b in pairs]
-    for part in (part for pair in found for part in pair):
-        if len(part) == 0 or part.min() < 0 or part.max() >= len(rows) or len(set(labels[part])) < 2:
-            raise ValueError("`folds` must be indices of training rows, with rows of both samples in every part.")
+    found = [(_fold_rows(a, labels), _fold_rows(b, labels)) for a, b in pairs]
     if not found:
         raise ValueError("`folds` must hold at least one pair of training and validation rows, got none.")
     return found
+
+
+def _fold_rows(rows: Any, labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Indices from indices or a mask, with at least two rows of each sample."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == labels.shape:
+        given = np.flatnonzero(given)
+    whole = given.ndim == 1 and given.dtype.kind in "iu"
+    inside = whole and len(given) > 0 and given.min() >= 0 and given.max() < len(labels)
+    if not inside or min(labels[given].sum(), (1 - labels[given]).sum()) < 2:
+        raise ValueError("`folds` must be indices of training rows, with two rows of both samples in every part.")
+    return given.astype(np.intp)
 
 
 def _mean_over_folds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
