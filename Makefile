@@ -20,10 +20,10 @@ lint: .venv/dev
 	$(PY) -m mypy
 
 bench: .venv/dev  ## measure speed; writes benchmarks/results/*.json
-	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) benchmarks/speed.py
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.speed
 
 paper: .venv/dev  ## repeat the paper's experiments; writes experiments/results/
-	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) experiments/run.py
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m experiments.run
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

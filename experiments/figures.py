@@ -32,11 +32,8 @@ def draw_experiment(summary: dict, path: Path) -> None:
             error = np.sqrt(ty * (1 - ty) / n)
             axes.errorbar(tx, ty, error, fmt="s", mfc="none", color=COLOURS[i], markersize=9, capsize=3, linewidth=0.8)
     axes.errorbar([], [], [], fmt="s", mfc="none", color="0.3", markersize=9, capsize=3, label="authors' code")
-    axes.axhline(summary["level"], color="0.4", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
-    axes.annotate(
-        f"level {summary['level']:g}", (1, summary["level"]), xycoords=("axes fraction", "data"),
-        ha="right", va="bottom", fontsize=8, color="0.3",
-    )  # fmt: skip
+    level = summary["level"]
+    axes.axhline(level, color="0.4", linewidth=0.8, linestyle=(0, (1, 2)), zorder=0, label=f"level {level:g}")
     top = max(0.16, 1.15 * max(p["rate"] for li in summary["lines"] for p in li["points"]))
     axes.set(
         xlabel=summary["x_label"],

@@ -1,4 +1,4 @@
-"""Runs the declared experiments: ``python experiments/run.py [--trials 1000] [--processes 2] [--only NAME ...]``.
+"""Runs the declared experiments: ``python -m experiments.run [--trials 1000] [--processes 2] [--only NAME ...]``.
 
 Trials are done in chunks by separate processes. Every finished chunk is one line of a file under experiments/cache, so
 that a run can be stopped at any time and goes on where it was. Every trial has its own seed, made of the experiment's
@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -19,11 +18,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import scipy
 
 import tellapart
-from declared import EXPERIMENTS, LEVEL, Experiment, Line
-from figures import draw_blobs, draw_experiment
+from benchmarks.machine import machine
+from experiments.declared import EXPERIMENTS, LEVEL, Experiment, Line
+from experiments.figures import draw_blobs, draw_experiment
 
 HERE = Path(__file__).parent
 CACHE, RESULTS = HERE / "cache", HERE / "results"
@@ -189,17 +188,6 @@ def point(x: float, pvalues: np.ndarray, line: Line, experiment: str, authors: l
 def se(rejections: int, n: int) -> float:
     rate = rejections / n
     return float(np.sqrt(rate * (1 - rate) / n))
-
-
-def machine() -> dict:
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "tellapart": tellapart.__version__,
-    }
 
 
 def report(summary: dict) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart._arrays import FloatArray, chunks
+from tellapart._progress import progress
 from tellapart.kernels import Kernel, kernel_matrix
 from tellapart.moments import snr
 from tellapart.pairs import Pairs
@@ -53,7 +54,7 @@ class KernelWitness:
 
     def _summed(self, rows: FloatArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         h = np.empty(len(rows))
-        for part in chunks(len(rows), len(self.centres)):
+        for part in progress(list(chunks(len(rows), len(self.centres))), "evaluating the witness"):
             h[part] = kernel_matrix(self.kernel, Pairs(rows[part], self.centres)) @ coefficients
         return h
 
