@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 from tellapart.datasets import blobs, liu_blobs
 
+mpl.rcParams["svg.hashsalt"] = "tellapart"  # same picture, same bytes
 MARKERS = "os^Dv"
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 # Okabe and Ito's palette: distinguishable with any colour vision, and of different lightness

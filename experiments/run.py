@@ -34,6 +34,10 @@ Task = tuple[str, str, float, int]  # experiment, line, x, first trial
 def main() -> None:
     options = arguments()
     chosen = [e for e in EXPERIMENTS if not options.only or e.name in options.only]
+    RESULTS.mkdir(exist_ok=True)
+    if options.draw:
+        draw(chosen)
+        return
     tasks = [
         (e.name, line.name, x, start)
         for e in chosen
@@ -42,16 +46,21 @@ def main() -> None:
         for start in range(0, options.trials, CHUNK)
     ]
     CACHE.mkdir(exist_ok=True)
-    RESULTS.mkdir(exist_ok=True)
     done = read_cache()
     run([t for t in tasks if t not in done], done, options.processes)
     for experiment in chosen:
         summary = summarised(experiment, done, options.trials)
         (RESULTS / f"{experiment.name}.json").write_text(json.dumps(summary, indent=1) + "\n")
-        draw_experiment(summary, RESULTS / experiment.name)
         report(summary)
-    if not options.only:
-        draw_blobs(RESULTS / "blobs_draws")
+    draw(chosen)
+
+
+def draw(chosen: list[Experiment]) -> None:
+    """Pictures from the JSON files."""
+    for experiment in chosen:
+        summary = json.loads((RESULTS / f"{experiment.name}.json").read_text())
+        draw_experiment(summary, RESULTS / experiment.name)
+    draw_blobs(RESULTS / "blobs_draws")
 
 
 def arguments() -> argparse.Namespace:
@@ -59,6 +68,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--trials", type=int, default=1000, help="trials a point, a multiple of 50 (default 1000)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--only", nargs="*", choices=[e.name for e in EXPERIMENTS], default=[])
+    parser.add_argument("--draw", action="store_true", help="only draw the pictures again from the JSON files")
     options = parser.parse_args()
     if options.trials < CHUNK or options.trials % CHUNK:
         parser.error(f"--trials must be a positive multiple of {CHUNK}, got {options.trials}")

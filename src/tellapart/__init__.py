@@ -18,7 +18,7 @@ from tellapart._version import __version__
 from tellapart.inference.null import Normal, Permutation, Saddlepoint
 from tellapart.inference.pvalue import permutation_pvalue
 from tellapart.moments import snr
-from tellapart.procedure import power, sample_size, witness_test
+from tellapart.procedure import power, sample_size, tell_apart, witness_test
 from tellapart.witness.estimator import FromEstimator
 from tellapart.witness.fisher import Fisher, Mean
 from tellapart.witness.select import Select
@@ -38,5 +38,6 @@ __all__ = [
     "power",
     "sample_size",
     "snr",
+    "tell_apart",
     "witness_test",
 ]

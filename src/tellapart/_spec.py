@@ -75,3 +75,20 @@ def from_spec(spec: Any) -> Any:
     if spec.get("class") in _KNOWN:
         return _KNOWN[spec["class"]](**{k: from_spec(v) for k, v in spec.items() if k != "class"})
     return {k: from_spec(v) for k, v in spec.items()}
+
+
+def rebuilt(spec: Any) -> Any:
+    """The value again where that is possible, else the spec itself."""
+    try:
+        return from_spec(spec)
+    except NotPlain:
+        return spec
+
+
+def is_spec(value: Any) -> bool:
+    """Whether a value is still the data that could not be rebuilt.
+
+    >>> is_spec(kernels.Gaussian(0.2)), is_spec(rebuilt([{"repr": "mine"}]))
+    (False, True)
+    """
+    return isinstance(value, dict) or (isinstance(value, list | tuple) and any(is_spec(v) for v in value))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator, from_record
-from tellapart._spec import NotPlain, from_spec, to_spec
+from tellapart._spec import NotPlain, from_spec, is_spec, rebuilt, to_spec
 from tellapart.inference.confidence import (
     ConfidenceInterval,
     Method,
@@ -163,7 +163,7 @@ class WitnessTestResult:
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run: ``witness_test(x, y, **result.settings())`` on the same rows."""
         for name, value in (("learner", self.learner), ("null", self.null)):
-            if isinstance(value, dict):
+            if is_spec(value):
                 raise NotPlain(
                     f"`{name}` of this result was {value}, which cannot be rebuilt from data: pass it yourself."
                 )
@@ -208,8 +208,8 @@ class WitnessTestResult:
             moments=WitnessMoments(**from_spec(d["moments"])),
             rows=Rows(**d["rows"]),
             training_range=from_spec(d["training_range"]),
-            learner=_rebuilt(d["learner"]),
-            null=_rebuilt(d["null"]),
+            learner=rebuilt(d["learner"]),
+            null=rebuilt(d["null"]),
             train_share=from_spec(d["train_share"]),
             selection=_rebuilt_selection(d["selection"]),
             rng=deepcopy(d["rng"]),
@@ -258,13 +258,6 @@ def _notes(split: Split, values: tuple[Values, Values]) -> Iterator[str]:
         yield "all rows of both samples are identical, so nothing tells them apart"
     elif np.ptp(np.concatenate(values)) == 0:
         yield "the witness is constant on the test rows, so it cannot tell the samples apart"
-
-
-def _rebuilt(spec: Any) -> Any:
-    try:
-        return from_spec(spec)
-    except NotPlain:
-        return spec
 
 
 def _rebuilt_selection(spec: Any) -> Any:

@@ -26,8 +26,31 @@ def verdict_sentence(pvalue: float, level: float) -> str:
 
 def to_text(result: dict[str, Any], level: float = 0.05) -> str:
     """A verdict in a sentence, then how it came about."""
+    return _laid_out(result, _rows(result, level), level)
+
+
+def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
+    """The same for the test without a split."""
+    sizes = result["sizes"]
+    tried = f"kernel and ridge chosen within each of {result['n_permutations']} relabellings"
+    rows = [
+        ("p-value", f"{result['pvalue']:.4g}, exact, {tried}"),
+        ("rows", f"{sizes['n']} + {sizes['m']} of {_columns(sizes['columns'])}, each learned and judged"),
+    ]
+    if result["families"]:
+        rows.append(
+            ("effect", f"{result['auc']:.2f} of pairs are put in the right order by a witness that saw neither")
+        )
+    for name, loudest in sorted(result["families"].items(), key=lambda item: item[1]["pvalue"]):
+        at = f", {_number(loudest['freedom']):.3g} degrees of freedom" if loudest["freedom"] is not None else ""
+        rows.append((name, f"p = {loudest['pvalue']:.3g} by itself, with {spec_words(loudest['kernel'])}{at}"))
+    rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
+    return _laid_out(result, rows, level)
+
+
+def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
     lines = [verdict_sentence(result["pvalue"], level), ""]
-    for label, words in _rows(result, level):
+    for label, words in rows:
         filled = textwrap.wrap(words, _WIDTH - 15, break_on_hyphens=False) or [""]
         lines += [f"  {label:<11}  {filled[0]}"] + [" " * 15 + more for more in filled[1:]]
     return "\n".join(lines + [f"  {'note':<11}  {note}" for note in result["notes"]])
@@ -36,12 +59,11 @@ def to_text(result: dict[str, Any], level: float = 0.05) -> str:
 def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
     w, rows = result["moments"], result["rows"]
     learned = f"{rows['n_train']} + {rows['m_train']} rows learned the witness, " if rows["n_train"] else ""
-    columns = f" of {rows['columns']} column{'s' * (rows['columns'] != 1)}"
     lines = [
         ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
         ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
         ("effect", f"signal-to-noise ratio {_number(result['snr']):.3g} on fresh rows"),
-        ("rows", f"{learned}{w['n']} + {w['m']}{columns} judged it"),
+        ("rows", f"{learned}{w['n']} + {w['m']} of {_columns(rows['columns'])} judged it"),
         ("witness", _witness_words(result)),
     ]
     least = (ndtri(1 - level) + ndtri(0.8)) / math.sqrt(w["n"] + w["m"])
@@ -49,6 +71,10 @@ def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
         found = f"a witness with signal-to-noise ratio {least:.2g} is found 8 times in 10 with these rows"
         lines.append(("sensitivity", found))
     return [*lines, ("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}")]
+
+
+def _columns(number: int) -> str:
+    return f"{number} column{'s' * (number != 1)}"
 
 
 def _witness_words(result: dict[str, Any]) -> str:

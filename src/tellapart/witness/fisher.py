@@ -187,8 +187,8 @@ def refuse_too_many(train: Samples) -> None:
     if train.n + train.m > MOST_ROWS:
         raise ValueError(
             f"`learner` needs the kernel matrix of all training rows, at most {MOST_ROWS}, got {train.n + train.m}. "
-            f"Pass a `train_share` that is smaller by a factor of {(train.n + train.m) / MOST_ROWS:.3g}: the others then "
-            "judge. Or pass a learner whose cost grows linearly, such as FromEstimator(HistGradientBoostingClassifier())."
+            f"Pass a `train_share` that is {(train.n + train.m) / MOST_ROWS:.3g} times smaller: the others judge. "
+            "Or pass a learner whose cost is linear, such as FromEstimator(HistGradientBoostingClassifier())."
         )
 
 
