@@ -134,7 +134,7 @@ PROBLEMS = (
     Problem("t with 3 degrees, d = 2, n = 200", tails(200, 2, 3.0)),
     Problem("perturbed uniform 0.4, d = 1, n = 250", perturbed_uniform(250, 1, 0.4)),
     Problem("four Gaussians, sd 1.6, n = 250", four_gaussians(250, 1.6)),
-    Problem("mean + 0.9, d = 2, n = 20", shifted(20, 2, 0.7), aside=True),
+    Problem("mean + 0.7, d = 2, n = 20", shifted(20, 2, 0.7), aside=True),
     Problem("perturbed uniform 0.8, d = 2, n = 250", perturbed_uniform(250, 2, 0.8), aside=True),
     Problem("correlation 0.025, d = 500, n = 100", correlated(100, 500, 0.025), aside=True),
     Problem("counts 1.15, d = 5, n = 150", counts(150, 5, 1.15), aside=True),

@@ -118,8 +118,14 @@ def main() -> None:
         c: {PROBLEMS[i].name: float(np.mean([t[c] <= LEVEL for t in pvalues[i]])) for i in chosen} for c in candidates
     }
     name = "combination_aside.json" if options.aside else "combination.json"
-    written = {"command": "python -m benchmarks.power.study", "trials": options.trials, "level": LEVEL, "draws": DRAWS,
-               "machine": machine(), "rates": rates}  # fmt: skip
+    written = {
+        "command": f"python -m benchmarks.power.study{' --aside' * options.aside} --trials {options.trials}",
+        "trials": options.trials,
+        "level": LEVEL,
+        "draws": DRAWS,
+        "machine": machine(),
+        "rates": rates,
+    }
     (options.out / name).write_text(json.dumps(written, indent=1) + "\n")
     report(rates, [PROBLEMS[i].name for i in chosen if not PROBLEMS[i].null])
 
