@@ -100,9 +100,8 @@ def test_rotations_are_exact_by_enumeration():
         sums = next(relabel._rotated_sums(h, 3, 7, rng))
         pvalues.append(permutation_pvalue(h[:3].sum(), sums))
     for level in np.unique(pvalues):
-        low, high = oracles.binomial_bounds(4000, level)
+        _, high = oracles.binomial_bounds(4000, level)
         assert np.sum(np.array(pvalues) <= level + 1e-12) <= high
-        del low
 
 
 def test_results_do_not_depend_on_the_batch(monkeypatch):
@@ -155,6 +154,25 @@ def test_far_tails_are_small_but_not_zero(n, m):
     pvalue = judged(Saddlepoint(), h_x, h_y).pvalue
     assert 0 < pvalue < 1e-20
     assert judged(Normal(), 40 * h_x, h_y).pvalue > 0
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize("shift", [0, 3, 30])
+@pytest.mark.parametrize("shape", ["normal", "rounded", "integers", "nearly two values"])
+def test_saddlepoint_is_a_probability_however_far_apart_the_samples_are(shape, shift, overlap):
+    rng = np.random.default_rng(6)
+    draw = {
+        "normal": lambda size: rng.normal(size=size),
+        "rounded": lambda size: rng.normal(size=size).round(2),
+        "integers": lambda size: rng.integers(50, size=size).astype(float),
+        "nearly two values": lambda size: np.sign(rng.normal(size=size)) + 1e-6 * rng.normal(size=size),
+    }[shape]
+    for n, m in ((40, 45), (8, 90), (90_000, 60_000)):
+        h_x, h_y = draw(n) + shift, draw(m)
+        if overlap:
+            h_x[0] = h_y.min()
+        assert 0 < judged(Saddlepoint(), h_x, h_y).pvalue <= 1
+        assert 0 < judged(Saddlepoint(), h_y, h_x).pvalue <= 1
 
 
 def test_swapping_the_samples_mirrors_the_pvalue():

@@ -81,6 +81,8 @@ def _signed_root(h: Values, n: int, threshold: float) -> float:
     full = _solved(h, n, threshold)
     at_null = -size * math.log1p(-c) - n * math.log(c / (1 - c))
     w = math.copysign(math.sqrt(2 * max(0.0, at_null - full.cumulant)), full.b)
+    if not math.isfinite(full.log_det):  # so far out that the curvature underflows: w alone is what is left
+        return w
     u = full.b * math.exp((full.log_det - math.log(size * c * (1 - c))) / 2)
     return w + math.log(u / w) / w
 

@@ -9,6 +9,7 @@ from typing import Any
 from scipy.special import ndtri
 
 _WIDTH = 100
+_SMALLEST_SHOWN = 1e-307  # below, a double cannot tell
 
 
 def verdict_sentence(pvalue: float, level: float) -> str:
@@ -18,10 +19,13 @@ def verdict_sentence(pvalue: float, level: float) -> str:
     'The samples differ: p = 0.002, below the level 0.05.'
     >>> verdict_sentence(0.4, 0.05)
     'No difference found: p = 0.4, above the level 0.05.'
+    >>> verdict_sentence(2.3e-308, 0.05)
+    'The samples differ: p < 1e-307, below the level 0.05.'
     """
+    p = f"p = {pvalue:.3g}" if pvalue > _SMALLEST_SHOWN or pvalue == 0 else f"p < {_SMALLEST_SHOWN:.0e}"
     if pvalue <= level:
-        return f"The samples differ: p = {pvalue:.3g}, {'at' if pvalue == level else 'below'} the level {level:g}."
-    return f"No difference found: p = {pvalue:.3g}, above the level {level:g}."
+        return f"The samples differ: {p}, {'at' if pvalue == level else 'below'} the level {level:g}."
+    return f"No difference found: {p}, above the level {level:g}."
 
 
 def to_text(result: dict[str, Any], level: float = 0.05) -> str:
