@@ -43,6 +43,7 @@ def draw_experiment(summary: dict, path: Path) -> None:
         ylim=(0, top if summary["under_null"] else 1.03),
     )
     axes.title.set_fontsize(10)
+    axes.set_xticks(sorted({p["x"] for line in summary["lines"] for p in line["points"]}))
     axes.legend(fontsize=8, framealpha=0.9, loc="upper right" if summary["under_null"] else "best")
     save(figure, path)
 

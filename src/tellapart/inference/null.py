@@ -27,7 +27,7 @@ DIFFERENCE = "difference in means of the witness"
 TAU = "tau, the difference in means in standard errors"
 
 # Early stopping, because nobody needs 9,999 draws to see that p is about a half.
-_DRAWS_IF_DOMINATED, _STOP_AFTER = 9999, 100
+_DRAWS_OTHERWISE, _STOP_AFTER = 9999, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,8 @@ class Saddlepoint:
     Where the relabellings can be enumerated (up to about 30 test rows, or few different witness values) the tail is
     exact; elsewhere it is a double saddlepoint approximation with a small *relative* error, so that a p-value of 1e-30
     means what it says. Where a few rows dominate the witness values no smooth approximation holds, and up to 9,999
-    random relabellings are drawn instead; the pooled values decide that, without looking at labels.
+    random relabellings are drawn instead; the pooled values decide that, without looking at labels. (They are drawn, too,
+    where the saddlepoint is out of reach of rounding; the exact value is then far below any that they can give.)
 
     Notes
     -----
@@ -161,12 +162,12 @@ class Saddlepoint:
         h, drawn = (z.pooled, z.x) if len(z.x) <= len(z.y) else (-z.pooled, -z.y)
         log_tail = log_exact_tail(h, len(drawn), float(drawn.sum()))
         how = "all relabellings of the test rows"
-        if log_tail is None and not approximates_well(h, len(drawn)):
-            verdict = Permutation(_DRAWS_IF_DOMINATED, stop_after=_STOP_AFTER).judge(h_x, h_y, rng)
-            return replace(verdict, how=f"{verdict.how}, because a few rows dominate the witness")
-        if log_tail is None:
+        if log_tail is None and approximates_well(h, len(drawn)):
             log_tail = log_saddlepoint_tail(h, len(drawn), float(drawn.sum()))
             how = "saddlepoint approximation to all relabellings of the test rows"
+        if log_tail is None:
+            verdict = Permutation(_DRAWS_OTHERWISE, stop_after=_STOP_AFTER).judge(h_x, h_y, rng)
+            return replace(verdict, how=f"{verdict.how}, because a few rows dominate the witness")
         return Verdict(observed, tail_pvalue(log_tail), DIFFERENCE, how)
 
 

@@ -55,8 +55,12 @@ def approximates_well(h: Values, n: int) -> bool:
     return influential >= (8 if n >= 10 else 16)
 
 
-def log_saddlepoint_tail(h: Values, n: int, threshold: float) -> float:
-    """Log of P(sum of n rows of `h`, drawn without replacement, >= threshold). `h` has mean 0 and largest size 1."""
+def log_saddlepoint_tail(h: Values, n: int, threshold: float) -> float | None:
+    """Log of P(sum of n rows of `h`, drawn without replacement, >= threshold). `h` has mean 0 and largest size 1.
+
+    None where the saddlepoint is out of reach: with two clusters far apart and nearly all of one drawn, every row but
+    a few is certain and the curvature is lost in rounding.
+    """
     size = len(h)
     tolerance = 1e-10 * size
     top = np.partition(h, size - n)[size - n :]  # the n largest
@@ -68,10 +72,13 @@ def log_saddlepoint_tail(h: Values, n: int, threshold: float) -> float:
     threshold -= lattice_step(h) / 2
     sd = math.sqrt(n * (size - n) / (size * (size - 1)) * float(h @ h))
     z = threshold / sd
-    if abs(z) >= _CENTRE:
-        return float(log_ndtr(-_signed_root(h, n, threshold)))
-    below, above = (_signed_root(h, n, side * _CENTRE * sd) for side in (-1, 1))
-    return float(log_ndtr(-(below + (above - below) * (z + _CENTRE) / (2 * _CENTRE))))
+    try:
+        if abs(z) >= _CENTRE:
+            return float(log_ndtr(-_signed_root(h, n, threshold)))
+        below, above = (_signed_root(h, n, side * _CENTRE * sd) for side in (-1, 1))
+        return float(log_ndtr(-(below + (above - below) * (z + _CENTRE) / (2 * _CENTRE))))
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _signed_root(h: Values, n: int, threshold: float) -> float:
@@ -81,8 +88,6 @@ def _signed_root(h: Values, n: int, threshold: float) -> float:
     full = _solved(h, n, threshold)
     at_null = -size * math.log1p(-c) - n * math.log(c / (1 - c))
     w = math.copysign(math.sqrt(2 * max(0.0, at_null - full.cumulant)), full.b)
-    if not math.isfinite(full.log_det):  # so far out that the curvature underflows: w alone is what is left
-        return w
     u = full.b * math.exp((full.log_det - math.log(size * c * (1 - c))) / 2)
     return w + math.log(u / w) / w
 
@@ -94,8 +99,7 @@ def _solved(h: Values, n: int, t: float) -> _Saddlepoint:
     if size > 4 * _WARM_START:
         some = h[:: size // _WARM_START]
         a, b = _newton(some, n / size * len(some), t / size * len(some), a, b)
-    a, b = _newton(h, n, t, a, b)
-    return _evaluated(h, n, t, a, b)
+    return _evaluated(h, n, t, *_newton(h, n, t, a, b))
 
 
 def _newton(h: Values, n: float, t: float, a: float, b: float) -> tuple[float, float]:
@@ -108,8 +112,8 @@ def _newton(h: Values, n: float, t: float, a: float, b: float) -> tuple[float, f
         length = 1.0 if decrement < 0.25 else 1 / (1 + decrement)
         a, b = a - length * step[0], b - length * step[1]
         if decrement < _SMALL_STEP:
-            break
-    return float(a), float(b)
+            return float(a), float(b)
+    raise np.linalg.LinAlgError("Newton's method did not converge")
 
 
 def _hessian(h: Values, s: Values) -> NDArray[np.float64]:
@@ -126,7 +130,9 @@ def _evaluated(h: Values, n: int, t: float, a: float, b: float) -> _Saddlepoint:
     cumulant = float(np.maximum(u, 0).sum() - np.log(np.where(u > 0, s, 1 - s)).sum())
     hessian = _hessian(h, s)
     det = hessian[0, 0] * hessian[1, 1] - hessian[0, 1] ** 2
-    return _Saddlepoint(a, b, cumulant - a * n - b * t, math.log(det) if det > 0 else -math.inf)
+    if not det > 0:
+        raise np.linalg.LinAlgError("no curvature at the saddlepoint")
+    return _Saddlepoint(a, b, cumulant - a * n - b * t, math.log(det))
 
 
 def _log_top_probability(h: Values, n: int, smallest: float) -> float:
