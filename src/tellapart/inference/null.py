@@ -143,8 +143,8 @@ class Saddlepoint:
     Where the relabellings can be enumerated (up to about 30 test rows, or few different witness values) the tail is
     exact; elsewhere it is a double saddlepoint approximation with a small *relative* error, so that a p-value of 1e-30
     means what it says. Where a few rows dominate the witness values no smooth approximation holds, and up to 9,999
-    random relabellings are drawn instead; the pooled values decide that, without looking at labels. (They are drawn, too,
-    where the saddlepoint is out of reach of rounding; the exact value is then far below any that they can give.)
+    random relabellings are drawn instead; the pooled values decide that, without looking at labels. (They are also
+    drawn where the saddlepoint is out of reach of rounding; the exact value is then far below any that they can give.)
 
     Notes
     -----
