@@ -37,6 +37,7 @@ ARROW = [
     "inference.null",
     "inference.planning",
     "inference.confidence",
+    "inference.exchange",
     "inference.leave_one_out",
     "inference.combination",
     "inference.whole_sample",

@@ -9,10 +9,10 @@ import pytest
 from tellapart import Select, tell_apart, witness_test
 from tellapart.datasets import blobs
 from tellapart.joint_result import TellApartResult, area
-from tellapart.kernels import BandwidthGrid, Gaussian, Linear
+from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear
 
 X, Y = blobs(100, 80, theta=np.pi / 4, rng=0)
-FEW = {"kernels": BandwidthGrid(count=5), "freedoms": (4, 64), "n_permutations": 99, "rng": 0}
+FEW = {"kernels": BandwidthGrid(Laplace(), count=5), "freedoms": (4, 64), "n_permutations": 99, "rng": 0}
 
 
 def test_finds_what_the_split_test_finds_half_of_the_time():

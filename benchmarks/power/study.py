@@ -19,12 +19,12 @@ import numpy as np
 from benchmarks.machine import machine
 from benchmarks.power.problems import PROBLEMS
 from tellapart.inference.combination import rank_pvalues, standard_scores, tail_scores
+from tellapart.inference.exchange import Exchange
 from tellapart.inference.leave_one_out import (
     Spectrum,
     leave_one_out_rows,
     potential_rows,
     quadratic_rows,
-    relabellings,
 )
 from tellapart.kernels import BandwidthGrid, Gaussian, Laplace
 from tellapart.pairs import Pairs
@@ -78,7 +78,7 @@ def one_trial(problem: int, trial: int) -> dict[str, float]:
     """The p-value of every candidate on one draw."""
     rng = np.random.default_rng([problem, trial])
     x, y = PROBLEMS[problem].draw(rng)
-    z, labels = np.concatenate([x, y]), relabellings(len(x), len(y), DRAWS, rng)
+    z, labels = np.concatenate([x, y]), Exchange.of(len(x), len(y)).relabellings(DRAWS, rng)
     found: dict[str, float] = {}
     for shape, within in product(SHAPES, WITHIN):
         rows = family_rows(z, labels, SHAPES[shape], np.random.default_rng(0)) if within == "max" else rows  # noqa: F821

@@ -66,6 +66,7 @@ class TellApartResult:
     kernels: Any
     freedoms: tuple[float, ...]
     n_permutations: int
+    exchanged: str  # what was relabelled: rows, whole groups, rows within strata, pairs
     rng: dict[str, Any]
     version: str
     notes: tuple[str, ...] = ()
@@ -96,13 +97,17 @@ class TellApartResult:
         return to_joint_text(self.to_dict(), checks.share("level", level, usual=0.05))
 
     def settings(self) -> dict[str, Any]:
-        """Arguments that repeat the run: ``tell_apart(x, y, **result.settings())`` on the same rows."""
+        """Arguments that repeat the run: ``tell_apart(x, y, **result.settings())`` on the same rows.
+
+        Groups and strata are part of the data: pass them again.
+        """
         if is_spec(self.kernels):
             raise NotPlain(f"`kernels` were {self.kernels}, which cannot be rebuilt from data: pass them yourself.")
         return {
             "kernels": self.kernels,
             "freedoms": self.freedoms,
             "n_permutations": self.n_permutations,
+            "pairs": self.exchanged == "pairs",
             "rng": from_record(self.rng),
         }
 
@@ -118,6 +123,7 @@ class TellApartResult:
             "kernels": to_spec(self.kernels),
             "freedoms": to_spec(self.freedoms),
             "n_permutations": self.n_permutations,
+            "exchanged": self.exchanged,
             "rng": deepcopy(self.rng),
             "version": self.version,
             "notes": list(self.notes),
@@ -132,7 +138,7 @@ class TellApartResult:
             name: Loudest(**{k: rebuilt(v) for k, v in loudest.items() if k != "class"})
             for name, loudest in d["families"].items()
         }
-        plain = {k: d[k] for k in ("statistic", "pvalue", "auc", "n_permutations", "version")}
+        plain = {k: d[k] for k in ("statistic", "pvalue", "auc", "n_permutations", "exchanged", "version")}
         return cls(
             families=families,
             sizes=Sizes(**d["sizes"]),

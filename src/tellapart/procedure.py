@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator
 from tellapart._version import __version__
-from tellapart.inference.leave_one_out import relabellings
+from tellapart.inference.exchange import Exchange, PerSample
 from tellapart.inference.null import Null, Permutation
 from tellapart.inference.planning import HasMoments, SampleSize, power_from_snr, size_from_snr, snr_for
 from tellapart.inference.whole_sample import FREEDOMS, as_kernels, checked_freedoms, heard, whole_rows
@@ -99,6 +99,9 @@ def tell_apart(
     kernels: Any = None,
     freedoms: Sequence[float] = FREEDOMS,
     n_permutations: int = 499,
+    groups: PerSample | None = None,
+    strata: PerSample | None = None,
+    pairs: bool = False,
     rng: Any = None,
 ) -> TellApartResult:
     """Test whether two samples come from the same distribution, without splitting them.
@@ -118,6 +121,14 @@ def tell_apart(
         Ridges, as effective degrees of freedom of the witness: scale-free, and the same for every relabelling.
     n_permutations : int
         Random relabellings. The smallest p-value is 1 / (n_permutations + 1).
+    groups : pair of arrays, optional
+        A group for each row of `x` and of `y` (patients, days). Whole groups are relabelled, so rows of one group may
+        depend on each other; each group lies in one sample.
+    strata : pair of arrays, optional
+        A stratum for each row of `x` and of `y` (hospitals, batches). Labels are exchanged within strata only, so
+        strata may differ, and may be mixed differently in the two samples.
+    pairs : bool
+        Row i of `x` and row i of `y` belong together (before and after): labels are exchanged within pairs.
     rng : int, numpy.random.Generator, or None
         Seed or source of randomness. The same seed gives the same result.
 
@@ -128,8 +139,9 @@ def tell_apart(
 
     Notes
     -----
-    Level: the argument stands in :mod:`tellapart.inference.whole_sample`. The rows must be exchangeable under the null
-    hypothesis: independent, not rows of the same patient or neighbours in time.
+    Level: the argument stands in :mod:`tellapart.inference.whole_sample`; the null hypothesis is that the relabellings
+    leave the distribution of the data unchanged. Without `groups`, `strata` or `pairs` that means independent rows, not
+    rows of the same patient or neighbours in time.
 
     Examples
     --------
@@ -144,14 +156,15 @@ def tell_apart(
     freedoms, n_permutations = checked_freedoms(freedoms), checks.whole("n_permutations", n_permutations)
     rows = whole_rows(samples)
     tried = as_kernels(kernels, rows, generator)
-    labels = relabellings(samples.n, samples.m, n_permutations, generator)
-    hearing = heard(rows, tried, freedoms, labels)
+    exchange = Exchange.of(samples.n, samples.m, groups, strata, pairs)
+    hearing = heard(rows, tried, freedoms, exchange.relabellings(n_permutations, generator))
     return TellApartResult.of(
         hearing,
         samples,
         kernels=kernels,
         freedoms=freedoms,
         n_permutations=n_permutations,
+        exchanged=exchange.words,
         rng=record,
         version=__version__,
     )

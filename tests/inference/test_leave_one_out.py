@@ -13,13 +13,13 @@ from tellapart.inference.combination import (
     standard_scores,
     tail_scores,
 )
+from tellapart.inference.exchange import Exchange
 from tellapart.inference.leave_one_out import (
     Spectrum,
     leave_one_out_rows,
     left_out_values,
     potential_rows,
     quadratic_rows,
-    relabellings,
 )
 from tellapart.inference.whole_sample import FAMILIES, heard
 from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear
@@ -36,7 +36,7 @@ def test_left_out_values_are_explicit_refits(n, m, freedom, seed):
     z = data(n, m, seed=seed)
     k = Gaussian(0.8)(z, z)
     spectrum = Spectrum.of(k.copy())
-    y = relabellings(n, m, 1, np.random.default_rng(seed))
+    y = Exchange.of(n, m).relabellings(1, np.random.default_rng(seed))
     ridge = spectrum.ridge_for(min(freedom, 0.8 * len(spectrum.values)))
     found = left_out_values(spectrum, spectrum.shrinkage(ridge), y)
     for column, labels in zip(found.T, y.T, strict=True):
@@ -46,7 +46,7 @@ def test_left_out_values_are_explicit_refits(n, m, freedom, seed):
 def test_duplicate_rows_and_tiny_ridges_stay_finite():
     z = np.repeat(data(5, 5), 3, axis=0)
     spectrum = Spectrum.of(Gaussian(0.5)(z, z))
-    y = relabellings(15, 15, 20, np.random.default_rng(0))
+    y = Exchange.of(15, 15).relabellings(20, np.random.default_rng(0))
     rows = leave_one_out_rows(spectrum, [spectrum.shrinkage(r) for r in (1e-14, 1e-6, 1.0)], y)
     assert np.isfinite(rows).all()
 
@@ -62,7 +62,7 @@ def test_the_fitted_statistic_orders_relabellings_as_the_within_class_one_does()
     z = data(10, 14, seed=3)
     n, total = 10, 24
     spectrum = Spectrum.of(Linear()(z, z))
-    y = relabellings(n, 14, 60, np.random.default_rng(1))
+    y = Exchange.of(n, 14).relabellings(60, np.random.default_rng(1))
     ridge = 1e-6
     ours = quadratic_rows(spectrum, [spectrum.shrinkage(ridge)], y)[0]
     hotelling = []
@@ -78,7 +78,7 @@ def test_the_fitted_statistic_orders_relabellings_as_the_within_class_one_does()
 def test_the_mean_statistic_is_the_squared_mmd():
     z = data(6, 9, seed=4)
     k = Gaussian(0.7)(z, z)
-    y = relabellings(6, 9, 3, np.random.default_rng(2))
+    y = Exchange.of(6, 9).relabellings(3, np.random.default_rng(2))
     found = quadratic_rows(Spectrum.of(k.copy()), [], y)[0]
     for value, column in zip(found, y.T, strict=True):
         x_rows, y_rows = column > 0, column < 0
@@ -88,7 +88,7 @@ def test_the_mean_statistic_is_the_squared_mmd():
 
 
 def test_potentials_are_two_sided_and_blind_to_the_sign():
-    y = relabellings(4, 5, 7, np.random.default_rng(3))
+    y = Exchange.of(4, 5).relabellings(7, np.random.default_rng(3))
     f = np.random.default_rng(4).normal(size=(2, 9))
     np.testing.assert_allclose(potential_rows(f, y), potential_rows(-f, y))
 
@@ -112,7 +112,7 @@ def test_ranks_count_ties_against_the_observed_value():
 def test_the_joint_pvalue_is_exact_by_enumeration():
     """Take each of the B + 1 relabellings as the observed one in turn: p <= a for at most a share a of them."""
     z = data(4, 5, seed=6)
-    y = relabellings(4, 5, 59, np.random.default_rng(6))
+    y = Exchange.of(4, 5).relabellings(59, np.random.default_rng(6))
     kernels, pvalues = BandwidthGrid(count=3).kernels(z, np.random.default_rng(0)), []
     for b in range(60):
         order = np.r_[b, np.delete(np.arange(60), b)]
@@ -138,7 +138,9 @@ def test_level(draw):
     for _ in range(trials):
         x, y = pair()
         z = np.concatenate([x, y]).astype(float)
-        found = heard(z, BandwidthGrid(count=3).kernels(z, rng), (1, 2, 4), relabellings(len(x), len(y), 39, rng))
+        found = heard(
+            z, BandwidthGrid(count=3).kernels(z, rng), (1, 2, 4), Exchange.of(len(x), len(y)).relabellings(39, rng)
+        )
         rejected += found is not None and found.pvalue <= 0.05
     assert rejected <= oracles.binomial_bounds(trials, 0.05)[1]
 
@@ -151,7 +153,7 @@ def test_joining_adds_inverse_ranks():
 def test_what_was_heard_can_be_looked_at():
     z = data(30, 30, seed=8)
     kernels = BandwidthGrid(count=4).kernels(z, np.random.default_rng(0))
-    found = heard(z, kernels, (1, 4, 16), relabellings(30, 30, 99, np.random.default_rng(9)))
+    found = heard(z, kernels, (1, 4, 16), Exchange.of(30, 30).relabellings(99, np.random.default_rng(9)))
     assert set(found.family_pvalues) == set(FAMILIES)
     row, score = found.loudest("left out")
     assert row.kernel in kernels
@@ -161,4 +163,4 @@ def test_what_was_heard_can_be_looked_at():
 
 def test_identical_rows_say_nothing():
     z = np.full((8, 2), 0.3)
-    assert heard(z, [Gaussian(1.0)], (1,), relabellings(4, 4, 19, np.random.default_rng(0))) is None
+    assert heard(z, [Gaussian(1.0)], (1,), Exchange.of(4, 4).relabellings(19, np.random.default_rng(0))) is None

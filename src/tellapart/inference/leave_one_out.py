@@ -64,14 +64,6 @@ class Spectrum:
         return (self.vectors**2) @ s + 1 / len(self.vectors)
 
 
-def relabellings(n: int, m: int, draws: int, rng: np.random.Generator) -> Matrix:
-    """Centred labels, one relabelling a column: (n + m, draws + 1). The first column is the observed one."""
-    c = n / (n + m)
-    observed = np.repeat([1 - c, -c], [n, m])
-    drawn = rng.permuted(np.broadcast_to(observed, (draws, n + m)), axis=1)
-    return np.ascontiguousarray(np.concatenate([observed[None], drawn]).T)
-
-
 def left_out_values(spectrum: Spectrum, s: Values, y: Matrix, projected: Matrix | None = None) -> Matrix:
     """``F_{-i}(z_i)`` for every row i and every column of `y`: (N, columns)."""
     projected = spectrum.vectors.T @ y if projected is None else projected

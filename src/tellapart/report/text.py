@@ -36,7 +36,7 @@ def to_text(result: dict[str, Any], level: float = 0.05) -> str:
 def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
     """The same for the test without a split."""
     sizes = result["sizes"]
-    tried = f"kernel and ridge chosen within each of {result['n_permutations']} relabellings"
+    tried = f"kernel and ridge chosen within each of {result['n_permutations']} relabellings of {result['exchanged']}"
     rows = [
         ("p-value", f"{result['pvalue']:.4g}, exact, {tried}"),
         ("rows", f"{sizes['n']} + {sizes['m']} of {_columns(sizes['columns'])}, each learned and judged"),
