@@ -272,6 +272,15 @@ def test_bad_kernel_functions(learner, kernel, message):
         witness_test(x, x + 1, learner=learner(kernel=kernel), rng=0)
 
 
+@pytest.mark.parametrize("learner", [Fisher, lambda kernel: Select(kernels=[kernel])])
+def test_a_function_that_is_no_kernel_is_refused(learner):
+    x = rng().normal(size=(12, 2))
+    with pytest.raises(ValueError, match="`kernel` must be symmetric"):
+        witness_test(x, x + 1, learner=learner(kernel=lambda a, b: np.subtract.outer(a[:, 0], b[:, 0])), rng=0)
+    with pytest.raises(ValueError, match=r"must be positive semidefinite|must contain one"):
+        witness_test(x, x + 1, learner=learner(kernel=lambda a, b: -Gaussian(1.0)(a, b) * 1e5), rng=0)
+
+
 def test_a_function_serves_as_kernel():
     x, y = rng(1).normal(size=(40, 2)), rng(2).normal(size=(40, 2)) + 0.5
     ours, theirs = (

@@ -125,6 +125,10 @@ def test_constant_values_become_exact_zeros(value):
     ],
 )
 def test_snr_refuses(h, message):
+    with pytest.raises(TypeError, match="`h_x` must hold real numbers, one for each row, got dtype"):
+        snr(["a"], [1.0])
+    with pytest.raises(TypeError, match="`h_y` must hold real numbers"):
+        snr([1.0], [1.0j])
     with pytest.raises(ValueError, match=message):
         snr(h, [1.0, 2.0])
     with pytest.raises(ValueError, match=message.replace("h_x", "h_y")):

@@ -280,7 +280,18 @@ class FromFunction(Kernel):
         k = np.array(self.function(pairs.a, pairs.b))
         if k.dtype.kind not in "biuf":
             raise TypeError(f"`kernel` must return real numbers, got dtype {k.dtype} from {self.function!r}.")
-        return k.astype(np.float64, copy=False)
+        k = k.astype(np.float64, copy=False)
+        if pairs.same and k.ndim == 2 and len(k) == len(k.T) and not _symmetric(k):
+            raise ValueError(
+                "`kernel` must be symmetric, k(a, b) = k(b, a), got a matrix that is not on one table of rows from "
+                f"{self.function!r}."
+            )
+        return k
+
+
+def _symmetric(k: Matrix) -> bool:
+    """Up to rounding; NaN is another complaint."""
+    return not (np.abs(k - k.T) > 1e-8 * np.abs(k).max(initial=0.0)).any()
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,10 @@ def snr(h_x: ArrayLike, h_y: ArrayLike) -> float:
 
 def as_values(h: Any, name: str) -> NDArray[np.float64]:
     """Witness values as a vector of finite float64."""
-    values = np.asarray(h, dtype=np.float64)
+    given = np.asarray(h)
+    if given.size and given.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must hold real numbers, one for each row, got dtype {given.dtype}.")
+    values = given.astype(np.float64, copy=False)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`{name}` must be a vector of witness values, got shape {values.shape}.")
     if not np.isfinite(values).all():

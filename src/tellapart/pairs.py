@@ -20,6 +20,7 @@ class Pairs:
     """Rows `a` against rows `b`, with the distances between them computed once for all kernels that ask.
 
     A bandwidth grid asks ten times for the same distances, so sharing them is most of the speed of a grid.
+    ``same`` says that `a` and `b` are one table, so that a kernel matrix of them is symmetric.
     """
 
     def __init__(self, a: FloatArray, b: FloatArray) -> None:
@@ -29,7 +30,7 @@ class Pairs:
                 f"`a` and `b` must be tables with the same number of columns, got {self.a.shape[-1]} and "
                 f"{self.b.shape[-1]}."
             )
-        self._same = a is b
+        self.same = a is b
         self._kept: dict[Any, Matrix] = {}
 
     def squared_distances(self, unit: tuple[float, ...]) -> Matrix:
@@ -56,7 +57,7 @@ class Pairs:
         a, b = (self.a - origin) / unit, (self.b - origin) / unit
         d2: Matrix = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
         np.maximum(d2, 0, out=d2)
-        if self._same:
+        if self.same:
             np.fill_diagonal(d2, 0)
         return d2
 

@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_plan():
         (lambda: power(0.2, 1), ValueError, "`n` must be a whole number of at least 2, got 1"),
         (lambda: power(0.2, 10, 2.5), ValueError, "`m` must be a whole number"),
         (lambda: power(0.2, 10, level=0), ValueError, "`level` must lie strictly between 0 and 1"),
-        (lambda: power("strong", 10), TypeError, "`effect` must be a signal-to-noise ratio"),
+        (lambda: power("strong", 10), TypeError, r"`effect` must be a signal-to-noise ratio.* pair \(x, y\)"),
         (lambda: power(math.nan, 10), TypeError, "`effect` must be a signal-to-noise ratio"),
         (lambda: sample_size(0.2, power=1.0), ValueError, "`power` must lie strictly between 0 and 1"),
         (lambda: sample_size(0.2, ratio=-1), ValueError, "`ratio` must be positive"),

@@ -41,6 +41,13 @@ def test_bad_null_distributions_are_refused(drawn, message):
         permutation_pvalue(0.0, drawn)
 
 
+def test_what_is_no_number_is_refused_by_name():
+    with pytest.raises(TypeError, match="`statistic` must be a real number, got 'a'"):
+        permutation_pvalue("a", [1.0])
+    with pytest.raises(TypeError, match="`null_distribution` must hold real numbers"):
+        permutation_pvalue(0.0, ["a"])
+
+
 def test_stopping_early_uses_only_what_was_drawn():
     reached = np.array([True, True, False, True, False, True])
     assert stopped_pvalue(reached, 3) == (3 / 4, 4)

@@ -36,7 +36,10 @@ def snr_for(effect: float | HasMoments, n: float, m: float) -> float:
     if isinstance(effect, HasMoments):
         return effect.moments.snr_at(n, m)
     if not checks.is_number(effect):
-        raise TypeError(f"`effect` must be a signal-to-noise ratio or a result of witness_test, got {effect!r}.")
+        raise TypeError(
+            "`effect` must be a signal-to-noise ratio, a result of witness_test or a pair (x, y) of pilot samples, "
+            f"got {effect!r}."
+        )
     return float(effect)
 
 

@@ -55,7 +55,12 @@ def permutation_pvalue(statistic: float, null_distribution: ArrayLike) -> float:
     >>> permutation_pvalue(0.0, [0.0, 0.0, 0.0])
     1.0
     """
-    drawn = np.asarray(null_distribution, dtype=np.float64)
+    if not isinstance(statistic, int | float | np.integer | np.floating):
+        raise TypeError(f"`statistic` must be a real number, got {statistic!r}.")
+    drawn = np.asarray(null_distribution)
+    if drawn.size and drawn.dtype.kind not in "biuf":
+        raise TypeError(f"`null_distribution` must hold real numbers, got dtype {drawn.dtype}.")
+    drawn = drawn.astype(np.float64, copy=False)
     if drawn.ndim != 1 or drawn.size == 0:
         raise ValueError(f"`null_distribution` must be a vector of at least one value, got shape {drawn.shape}.")
     if np.isnan(drawn).any() or math.isnan(statistic):

@@ -49,7 +49,7 @@ class Tridiagonal:
             return self.start / (self.diagonal + ridge)
         *_, z, info = lapack.dptsv(self.diagonal + ridge, self.off_diagonal, self.start)
         if info:
-            raise _too_small(ridge)
+            raise _indefinite(ridge)
         return np.asarray(z).reshape(-1)
 
 
@@ -75,7 +75,7 @@ def _cholesky(a: Matrix, b: Vector, ridge: float) -> Vector:
     shifted.flat[:: len(b) + 1] += ridge
     _, x, info = lapack.dposv(shifted, b, overwrite_a=True)
     if info:
-        raise _too_small(ridge)
+        raise _indefinite(ridge)
     return np.asarray(x).reshape(-1)
 
 
@@ -128,9 +128,15 @@ def _lanczos(a: Matrix, b: Vector, ridges: Sequence[float]) -> Matrix | None:
     return None
 
 
-def _too_small(ridge: float, smallest: float | None = None) -> RidgeTooSmall:
-    bound = f" (about {smallest:.1e})" if smallest else ""
+def _too_small(ridge: float, smallest: float) -> RidgeTooSmall:
     return RidgeTooSmall(
-        f"`ridge` must be larger than the rounding of the kernel matrix{bound}, got {ridge!r}. "
+        f"`ridge` must be larger than the rounding of the kernel matrix (about {smallest:.1e}), got {ridge!r}. "
         "Use a larger ridge, or bring the columns to a common scale."
+    )
+
+
+def _indefinite(ridge: float) -> RidgeTooSmall:
+    return RidgeTooSmall(
+        "`kernel` must be positive semidefinite, but its matrix has a negative eigenvalue that `ridge` does not lift "
+        f"above zero, got {ridge!r}. Use a larger ridge, or a kernel such as Gaussian()."
     )
