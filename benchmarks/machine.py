@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import scipy
-from threadpoolctl import threadpool_info
 
 import tellapart
 
@@ -18,12 +17,21 @@ def machine() -> dict:
         "processor": processor(),
         "cores": os.cpu_count(),
         "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE", "unset"),
-        "blas": sorted({f"{i['internal_api']} {i['version']} {i.get('architecture', '')}" for i in threadpool_info()}),
+        "blas": linear_algebra(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "tellapart": tellapart.__version__,
     }
+
+
+def linear_algebra() -> list[str]:
+    """The libraries behind NumPy and SciPy, where threadpoolctl is there to find them."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return ["unknown, threadpoolctl is not installed"]
+    return sorted({f"{i['internal_api']} {i['version']} {i.get('architecture', '')}" for i in threadpool_info()})
 
 
 def processor() -> str:

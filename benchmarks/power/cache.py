@@ -1,0 +1,99 @@
+"""What each test said on each draw, one line of JSON per trial, in one file per test: kill it, resume it, merge it.
+
+A line holds the problem, the trial, the p-value, CPU seconds, a mark of the draw and a stamp of the code. The mark
+changes with the definition of a problem; lines with another mark are left aside, so that tests are only ever compared
+on the same draws.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.power.draws import Pair
+from benchmarks.power.problems import Problem
+
+CACHE = Path(__file__).parent / "cache"
+Lines = dict[tuple[str, str], dict[int, dict]]  # (problem, test) -> trial -> line
+
+
+def crc(name: str) -> int:
+    return zlib.crc32(name.encode())
+
+
+def drawn(problem: Problem, trial: int) -> Pair:
+    """The samples of a trial: the same for every test and on every machine."""
+    return problem.draw(np.random.default_rng([crc(problem.name), trial]))
+
+
+def mark(x: np.ndarray, y: np.ndarray) -> float:
+    """A number that is the same for the same samples, up to rounding."""
+    weights = [np.cos(np.arange(s.size)).reshape(s.shape) for s in (x, y)]
+    return float((np.arctan(x) * weights[0]).sum() - 2 * (np.arctan(y) * weights[1]).sum())
+
+
+@cache
+def stamp() -> str:
+    """A short hash of the library's source."""
+    import tellapart
+
+    source = Path(tellapart.__file__).parent
+    text = b"".join(path.read_bytes() for path in sorted(source.rglob("*.py")))
+    return hashlib.sha256(text).hexdigest()[:10]
+
+
+def append(folder: Path, test: str, lines: Iterable[dict]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{test}.jsonl").open("a") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def read(folder: Path, tests: Iterable[str]) -> Lines:
+    """All complete lines; where a trial was run twice the later line counts."""
+    found: Lines = defaultdict(dict)
+    for test in tests:
+        path = folder / f"{test}.jsonl"
+        for text in path.read_text().splitlines() if path.exists() else ():
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError:  # the last line of a run that was killed
+                continue
+            found[line["problem"], test][line["trial"]] = line
+    return found
+
+
+def current(lines: Lines, problems: Iterable[Problem]) -> Lines:
+    """Only lines whose draw is the one that the problem gives today."""
+    kept: Lines = defaultdict(dict)
+    for problem in problems:
+        cells = {test: trials for (name, test), trials in lines.items() if name == problem.name}
+        marks = {t: mark(*drawn(problem, t)) for t in sorted({t for trials in cells.values() for t in trials})}
+        for test, trials in cells.items():
+            good = {t: v for t, v in trials.items() if np.isclose(v["mark"], marks[t], rtol=1e-6, atol=1e-6)}
+            if len(good) < len(trials):
+                print(f"{problem.name}, {test}: {len(trials) - len(good)} trials of another definition are left aside")
+            kept[problem.name, test] = good
+    return kept
+
+
+def merge(source: Path, target: Path, tests: Iterable[str]) -> int:
+    """Append the lines of another machine's cache that are not here yet."""
+    added = 0
+    for test in tests:
+        here, there = (read(folder, [test]) for folder in (target, source))
+        new = [v for key, trials in there.items() for t, v in trials.items() if v != here.get(key, {}).get(t)]
+        append(target, test, new)
+        added += len(new)
+    return added
+
+
+def forget(folder: Path, tests: Iterable[str]) -> None:
+    for test in tests:
+        (folder / f"{test}.jsonl").unlink(missing_ok=True)

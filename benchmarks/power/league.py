@@ -1,0 +1,213 @@
+"""The league of power: every test on the same draws of every problem, ``python -m benchmarks.power.league``.
+
+    --trials 300 --tests tell_apart,mmdagg --problems HIGGS --part aside --processes 2 --data DIR
+
+What has been computed is kept line by line in benchmarks/power/cache and never computed twice; stop and start at will.
+`--merge DIR` takes in the cache of another machine, `--report` only writes the table from what is there, `--forget a,b`
+drops what is known of tests that have changed. Writes benchmarks/results/league.json, league.md and league.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Before NumPy is loaded, here and in the worker processes: one thread each, at the speed of this machine.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.pop("OPENBLAS_CORETYPE", None)
+
+import numpy as np
+
+from benchmarks.machine import machine, processor
+from benchmarks.power import cache, standings
+from benchmarks.power.peers import OURS, SPLITS, TESTS
+from benchmarks.power.problems import PROBLEMS, Problem, usable
+
+RESULTS = Path(__file__).parents[1] / "results"
+PARTS = {
+    "all": lambda p: True,
+    "aside": lambda p: p.aside,
+    "choosing": lambda p: not p.aside and not p.null,
+    "null": lambda p: p.null,
+}
+BY_NAME = {p.name: p for p in PROBLEMS}
+LIBRARY = {OURS, *SPLITS}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some trials of one cell."""
+
+    problem: str
+    test: str
+    trials: tuple[int, ...]
+
+
+def run(task: Task) -> tuple[Task, list[dict], str | None]:
+    """The lines of a task, and the error that stopped it, if one did."""
+    lines = []
+    for trial in task.trials:
+        x, y = cache.drawn(BY_NAME[task.problem], trial)
+        rng = np.random.default_rng([cache.crc(task.problem), trial, cache.crc(task.test)])
+        start = time.process_time()
+        try:
+            p = float(TESTS[task.test](x, y, rng))
+        except Exception as error:  # a test that fails must not stop the others
+            return task, lines, f"{type(error).__name__}: {error}"
+        line = {"problem": task.problem, "trial": trial, "p": p, "cpu": round(time.process_time() - start, 5)}
+        line |= {"mark": cache.mark(x, y), "on": processor()} | (
+            {"stamp": cache.stamp()} if task.test in LIBRARY else {}
+        )
+        lines.append(line)
+    return task, lines, None
+
+
+def tasks_left(problems: tuple[Problem, ...], tests: list[str], trials: int, known: cache.Lines) -> list[Task]:
+    """Chunks of the trials that are not known, the first trials of every cell first."""
+    found = []
+    for problem in problems:
+        size = max(map(len, cache.drawn(problem, 0)))
+        chunk = 10 if size <= 600 else 4 if size <= 1200 else 1
+        for test in tests:
+            missing = [t for t in range(trials) if t not in known.get((problem.name, test), {})]
+            found += [Task(problem.name, test, tuple(missing[i : i + chunk])) for i in range(0, len(missing), chunk)]
+    return sorted(found, key=lambda task: task.trials[0])
+
+
+@dataclass
+class Clock:
+    """CPU seconds per trial of every cell, known or guessed from the sizes, and the time left."""
+
+    processes: int
+    seconds: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    shown: float = field(default_factory=time.monotonic)
+
+    def learn(self, known: cache.Lines) -> None:
+        for key, trials in known.items():
+            self.seconds[key] += [line["cpu"] for line in trials.values()]
+
+    def cost(self, task: Task) -> float:
+        seen = self.seconds.get((task.problem, task.test))
+        rows = sum(map(len, cache.drawn(BY_NAME[task.problem], 0))) if not seen else 0
+        return len(task.trials) * (float(np.mean(seen)) if seen else 1e-2 + 5e-7 * rows**2)
+
+    def say(self, left: float, done: int, total: int) -> None:
+        """A line on a terminal after every task, elsewhere once a minute."""
+        terminal, now = sys.stderr.isatty(), time.monotonic()
+        if not terminal and now - self.shown < 60:
+            return
+        self.shown = now
+        text = f"{done} of {total} tasks, about {left / self.processes / 60:.0f} min left"
+        print(f"\r{text} \x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+
+def compute(tasks: list[Task], clock: Clock) -> None:
+    """Run the tasks in processes and write down each as it ends."""
+    failed: dict[tuple[str, str], str] = {}
+    costs = {task: clock.cost(task) for task in tasks}
+    left = sum(costs.values())
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(clock.processes, mp_context=context) as pool:
+        pending = [pool.submit(run, task) for task in tasks]
+        try:
+            for done, future in enumerate(as_completed(pending), 1):
+                task, lines, error = future.result()
+                cache.append(cache.CACHE, task.test, lines)
+                left -= costs[task]
+                clock.say(left, done, len(tasks))
+                if error:
+                    failed[task.problem, task.test] = error
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    for (problem, test), error in failed.items():
+        print(f"FAILED: {test} on {problem}: {error}")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--tests", default=",".join(TESTS), help="names, separated by commas")
+    parser.add_argument("--problems", default="", help="only problems whose name contains this")
+    parser.add_argument("--part", choices=PARTS, default="all", help="only these problems")
+    parser.add_argument("--most-rows", type=int, default=10**9, help="leave out problems with larger samples")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--data", help="folder of the real samples (default: TELLAPART_DATA, else ../shared/data)")
+    parser.add_argument("--merge", type=Path, help="take in the cache of another machine first")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the table of what is known")
+    parser.add_argument("--forget", default="", help="tests whose cached results are dropped first")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    unknown = {t for t in (options.tests + "," + options.forget).split(",") if t} - set(TESTS)
+    if unknown:
+        parser.error(f"unknown tests: {', '.join(sorted(unknown))}; there are {', '.join(TESTS)}")
+    return options
+
+
+def main() -> None:
+    options = arguments()
+    if options.data:
+        os.environ["TELLAPART_DATA"] = str(Path(options.data).resolve())
+    cache.forget(cache.CACHE, filter(None, options.forget.split(",")))
+    if options.merge:
+        print(f"{cache.merge(options.merge, cache.CACHE, TESTS)} lines taken in from {options.merge}")
+    everything = usable(PROBLEMS)
+    chosen = tuple(
+        p
+        for p in everything
+        if PARTS[options.part](p)
+        and options.problems in p.name
+        and max(map(len, cache.drawn(p, 0))) <= options.most_rows
+    )
+    if not options.report:
+        known = cache.current(cache.read(cache.CACHE, TESTS), chosen)
+        clock = Clock(options.processes)
+        clock.learn(known)
+        compute(tasks_left(chosen, options.tests.split(","), options.trials, known), clock)
+    report(everything, options)
+
+
+def seen(lines: cache.Lines, key: str) -> list[str]:
+    return sorted({line[key] for trials in lines.values() for line in trials.values() if key in line})
+
+
+def report(problems: tuple[Problem, ...], options: argparse.Namespace) -> None:
+    """Everything that is known, not only what this command asked for."""
+    lines = cache.current(cache.read(cache.CACHE, TESTS), problems)
+    stamps, machines = (seen(lines, key) for key in ("stamp", "on"))
+    if len(stamps) > 1:
+        print(f"the cache holds results of {len(stamps)} versions of the library: {', '.join(stamps)}; see --forget")
+    rows = standings.rows(problems, lines, options.trials)
+    written = {
+        "command": "python -m benchmarks.power.league " + " ".join(sys.argv[1:]),
+        "level": standings.LEVEL,
+        "trials": options.trials,
+        "seeds": "trial t of a problem is drawn from default_rng([crc32(name), t]), test by test the same",
+        "source": stamps,
+        "machine": machine(),
+        "processors": machines,
+        "summary": standings.summary(rows),
+        "rows": [row.to_dict() for row in rows],
+    }
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "league.json").write_text(json.dumps(written, indent=1) + "\n")
+    (options.out / "league.md").write_text(standings.markdown(rows))
+    print(standings.text(rows))
+    try:
+        from benchmarks.power import picture
+    except ImportError:
+        print("no picture: matplotlib is not installed")
+    else:
+        picture.draw(rows, options.out / "league.png")
+
+
+if __name__ == "__main__":
+    main()
