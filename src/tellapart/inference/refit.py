@@ -7,11 +7,10 @@ among them.
 **Level.** Put the rows in random order, draw folds and one seed for each fold: nothing of this looks at labels. Given
 all of it, the statistic is one fixed function T of the labels, whatever the learner does with the rows, their order or
 its seed. Under the null hypothesis the observed labels are one uniform draw from the allowed relabellings of the
-(unlabelled) rows, and the B others are independent draws from the same distribution. So ``T_0, T_1, ..., T_B`` are
-exchangeable and ``P((1 + #{T_b >= T_0}) / (1 + B) <= level) <= level`` for every B. That the folds of one relabelling
-share their rows, which makes sums of fold z-scores overshoot when they are referred to a normal, does no harm here:
-every T_b has it. Folds stratified by the observed labels would break the argument, so a fold may hold any number of
-rows of each sample.
+(unlabelled) rows, exchangeable with the B others. So ``T_0, T_1, ..., T_B`` are exchangeable and
+``P((1 + #{T_b >= T_0}) / (1 + B) <= level) <= level`` for every B. That the folds of one relabelling share their rows,
+which makes sums of fold z-scores overshoot when they are referred to a normal, does no harm here: every T_b has it.
+Folds stratified by the observed labels would break the argument, so a fold may hold any number of rows of each sample.
 
 **Statistic.** With v the values of a fold's witness on the fold, u is v minus its mean, divided by its standard
 deviation, both over all rows of the fold (label-blind), because witnesses of different folds have different offsets and
@@ -41,12 +40,11 @@ from multiprocessing import get_context
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks as checks
 from tellapart._arrays import FloatArray
 from tellapart._progress import progress
-from tellapart.inference.exchange import Exchange
 from tellapart.inference.pvalue import permutation_pvalue, reaches, stopped_pvalue
 from tellapart.moments import as_values, unit_scaled
 from tellapart.samples import Samples
@@ -91,12 +89,12 @@ class Refit:
         and a script needs its ``if __name__ == "__main__":``. The result does not depend on the number.
     stop_after : int, optional
         Besag and Clifford's early stopping: no further refits once so many relabellings have reached the observed
-        statistic. Exact too, because given the data the relabellings are independent draws.
+        statistic. Exact too, because the relabelled statistics are exchangeable with the observed one.
 
     Notes
     -----
-    Guarantee: exact at any number of rows, for whatever the relabellings of `exchange` leave unchanged; the argument
-    stands at the head of this module.
+    Guarantee: exact at any number of rows, if the relabellings leave the distribution of the data unchanged; the
+    argument stands at the head of this module.
     """
 
     n_permutations: int = 19
@@ -112,17 +110,31 @@ class Refit:
         if self.stop_after is not None:
             checks.whole("stop_after", self.stop_after)
 
-    def judge(self, rows: FloatArray, exchange: Exchange, learner: Learns, rng: np.random.Generator) -> Refitted:
-        """The p-value of `learner` on the pooled `rows`, among relabellings of `exchange`."""
-        labels = exchange.relabellings(self.n_permutations, rng) > 0  # (N, B + 1), the observed ones first
+    def judge(
+        self,
+        rows: FloatArray,
+        labels: ArrayLike,
+        learner: Learns,
+        rng: np.random.Generator,
+        *,
+        unit: Ids | None = None,
+        stratum: Ids | None = None,
+    ) -> Refitted:
+        """The p-value of `learner` on the pooled `rows` among relabellings.
+
+        `labels` (N, B + 1) are positive for the first sample, the observed ones in the first column. `unit` (N,)
+        numbers what is relabelled as a whole, `stratum` (N,) that within which labels are exchanged: 0, 1, 2, ...
+        """
+        first = np.asarray(labels) > 0
         order = rng.permutation(len(rows))  # without it the place of a row would give its label away
-        fitted = CrossFit.of(rows[order], exchange, order, self.folds, learner, rng)
-        statistics, evidence = self._statistics(fitted, labels[order])
-        pvalue = self._pvalue(statistics)
+        unit = np.arange(len(rows)) if unit is None else unit
+        stratum = np.zeros(len(rows), dtype=np.intp) if stratum is None else stratum
+        fitted = CrossFit.of(rows[order], unit[order], stratum[order], self.folds, learner, rng)
+        statistics, evidence = self._statistics(fitted, first[order])
         unshuffled = np.empty(len(rows))
         unshuffled[order] = evidence
-        how = f"{len(statistics) - 1} relabellings of {exchange.words}, the learner refitted for each"
-        return Refitted(float(statistics[0]), pvalue, statistics[1:], unshuffled, how)
+        how = f"{len(statistics) - 1} relabellings, the learner refitted for each"
+        return Refitted(float(statistics[0]), self._pvalue(statistics), statistics[1:], unshuffled, how)
 
     def _statistics(self, fitted: CrossFit, labels: Labels) -> tuple[Values, Values]:
         """Statistics in the order of the columns, until all are there or it is time to stop; evidence of the first."""
@@ -161,18 +173,10 @@ class CrossFit:
 
     @classmethod
     def of(
-        cls,
-        rows: FloatArray,
-        exchange: Exchange,
-        order: Ids,
-        folds: int,
-        learner: Learns,
-        rng: np.random.Generator,
+        cls, rows: FloatArray, unit: Ids, stratum: Ids, folds: int, learner: Learns, rng: np.random.Generator
     ) -> CrossFit:
-        """Folds of the `rows`, which are the pooled rows of `exchange` in this `order`."""
-        unit = exchange.unit_of_row[order]
-        stratum = exchange.stratum[unit]
-        fold = blind_folds(unit, exchange.stratum, folds, rng)
+        """Folds and seeds for `rows` in random order."""
+        fold = blind_folds(unit, stratum, folds, rng)
         cell = np.unique(fold * (stratum.max() + 1) + stratum, return_inverse=True)[1].reshape(-1)
         seeds = tuple(int(s) for s in rng.integers(2**63, size=int(fold.max()) + 1))
         return cls(rows, fold, cell, seeds, learner)
@@ -208,26 +212,24 @@ class CrossFit:
         return values
 
 
-def blind_folds(unit_of_row: Ids, stratum: Ids, folds: int, rng: np.random.Generator) -> Ids:
-    """The fold of every row, drawn without labels: (N,).
+def blind_folds(unit: Ids, stratum: Ids, folds: int, rng: np.random.Generator) -> Ids:
+    """The fold of every row, drawn without labels: (N,), from the numbers of each row's unit and stratum.
 
     A unit (row or group) lies in one fold. If there are many strata, each lies in one fold too: of a pair whose one row
     is learned from, the other is known to have the opposite label, and what looks like it would be judged wrongly.
     Few strata are dealt out evenly over the folds instead.
     """
-    units = len(stratum)
     whole_strata = int(stratum.max()) + 1 >= 2 * folds
-    part_of_unit = stratum if whole_strata else np.arange(units)
-    parts = int(part_of_unit.max()) + 1
-    size = np.bincount(part_of_unit[unit_of_row], minlength=parts)
-    stratum_of_part = np.zeros(parts) if whole_strata else stratum
+    kinds, representative, part = np.unique(stratum if whole_strata else unit, return_index=True, return_inverse=True)
+    size = np.bincount(part.reshape(-1))
+    stratum_of_part = np.zeros(len(kinds)) if whole_strata else stratum[representative]
     # Random order; the large ones first, and to and fro over the folds, so that folds have about as many rows.
-    dealt = np.lexsort((rng.random(parts), -size, stratum_of_part))
-    folds = min(folds, parts)
-    place = np.arange(parts) % (2 * folds)
-    fold_of_part = np.empty(parts, dtype=np.intp)
+    dealt = np.lexsort((rng.random(len(kinds)), -size, stratum_of_part))
+    folds = min(folds, len(kinds))
+    place = np.arange(len(kinds)) % (2 * folds)
+    fold_of_part = np.empty(len(kinds), dtype=np.intp)
     fold_of_part[dealt] = np.minimum(place, 2 * folds - 1 - place)
-    return np.asarray(fold_of_part[part_of_unit[unit_of_row]])
+    return np.asarray(fold_of_part[part.reshape(-1)])
 
 
 def _standardised(values: Values, cell: Ids) -> Values:
