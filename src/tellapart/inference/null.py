@@ -7,6 +7,7 @@ is then a fixed function, and under the null hypothesis its values on the pooled
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -114,8 +115,14 @@ class Permutation:
         """The p-value of the difference in means among relabellings."""
         z = Standardised.of(h_x, h_y)
         observed = float(z.x.mean() - z.y.mean())
-        drawn = self._drawn(z.pooled, len(z.x), observed, rng)
-        words = "random relabellings of the test rows"
+        early = self.stop_after is not None
+        batches = relabelled_differences(z.pooled, len(z.x), int(self.n_permutations), rng, early)
+        pvalue, how, drawn = self.compared(observed, batches, "random relabellings of the test rows")
+        return Verdict(observed * z.scale, pvalue, DIFFERENCE, how, drawn * z.scale)
+
+    def compared(self, observed: float, batches: Iterable[Values], words: str) -> tuple[float, str, Values]:
+        """The p-value of any statistic among `batches` of relabelled ones, how it came about, and what was drawn."""
+        drawn = self._drawn(observed, batches)
         if self.count == "paper":
             pvalue, how = paper_pvalue(reaches(drawn, observed)), f"{len(drawn)} {words}, count / B"
         elif self.stop_after is not None:
@@ -123,17 +130,17 @@ class Permutation:
             drawn, how = drawn[:used], f"{used} {words}, at most {self.n_permutations}"
         else:
             pvalue, how = permutation_pvalue(observed, drawn), f"{len(drawn)} {words}"
-        scale = z.scale
-        return Verdict(observed * scale, pvalue, DIFFERENCE, how, drawn * scale)
+        return pvalue, how, drawn
 
-    def _drawn(self, pooled: Values, n: int, observed: float, rng: np.random.Generator) -> Values:
-        batches, reached = [], 0
-        for batch in relabelled_differences(pooled, n, int(self.n_permutations), rng, self.stop_after is not None):
-            batches.append(batch)
+    def _drawn(self, observed: float, batches: Iterable[Values]) -> Values:
+        """All batches, or those up to the one in which early stopping may stop."""
+        kept, reached = [], 0
+        for batch in batches:
+            kept.append(batch)
             reached += int(reaches(batch, observed).sum())
             if self.stop_after is not None and reached >= self.stop_after:
                 break
-        return np.concatenate(batches)
+        return np.concatenate(kept)
 
 
 @dataclass(frozen=True)

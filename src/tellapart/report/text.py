@@ -52,6 +52,20 @@ def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
     return _laid_out(result, rows, level)
 
 
+def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
+    """The same for the classical tests with a fixed kernel."""
+    rows = [
+        ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
+        ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
+        ("rows", f"{result['n']} + {result['m']} of {_columns(result['columns'])}, none spent on learning"),
+        ("kernel", spec_words(result["kernel"])),
+    ]
+    if "ridge" in result["choices"]:
+        rows.append(("ridge", f"{_number(result['choices']['ridge']):.3g}"))
+    rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
+    return _laid_out(result, rows, level)
+
+
 def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
     lines = [verdict_sentence(result["pvalue"], level), ""]
     for label, words in rows:
