@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -28,7 +29,7 @@ def draw(rows: list[Row], path: Path) -> None:
     if not parts:
         return
     heights = [len(part) + 2 for part in parts.values()]
-    size = (9, 0.24 * sum(heights) + 1.2)
+    size = (9, 0.27 * sum(heights) + 1.2)
     ratios = {"height_ratios": heights, "squeeze": False, "layout": "constrained"}
     figure, panels = plt.subplots(len(parts), 1, figsize=size, **ratios)
     for axes, (title, part) in zip(panels[:, 0], parts.items(), strict=True):
@@ -43,11 +44,12 @@ def draw(rows: list[Row], path: Path) -> None:
 def panel(axes: plt.Axes, title: str, part: list[Row]) -> None:
     part = sorted(part, key=lambda r: r.problem.group)
     height = range(len(part), 0, -1)
-    for (test, shape), colour in zip(SHAPES.items(), COLOURS, strict=True):
-        at = [(r.rate(test), h) for r, h in zip(part, height, strict=True) if test in r.pvalues]
+    offsets = np.linspace(0.3, -0.3, len(SHAPES))  # so that equal rates do not hide each other
+    for (test, shape), colour, up in zip(SHAPES.items(), COLOURS, offsets, strict=True):
+        at = [(r.rate(test), h + up) for r, h in zip(part, height, strict=True) if test in r.pvalues]
         if at:
             filled = {"color": colour} if shape == "x" else {"facecolors": "none", "edgecolors": colour}
-            axes.scatter(*zip(*at, strict=True), s=30, marker=shape, linewidths=1.1, label=test, zorder=2, **filled)
+            axes.scatter(*zip(*at, strict=True), s=22, marker=shape, linewidths=1.1, label=test, zorder=2, **filled)
     best = [(max(r.problem.published.values()), h) for r, h in zip(part, height, strict=True) if r.problem.published]
     if best:
         axes.scatter(*zip(*best, strict=True), s=70, marker="|", color="black", label="best published", zorder=2)
