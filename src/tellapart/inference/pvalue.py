@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaincc, gammainccinv
 
 # No p-value of ours is zero. A double holds nothing smaller than this with full precision.
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -119,3 +120,38 @@ def tail_pvalue(log_tail: float) -> float:
     (True, 1.0)
     """
     return min(1.0, max(SMALLEST, math.exp(min(0.0, log_tail))))
+
+
+def sequential_pvalue(pvalues: ArrayLike, shapes: ArrayLike, total: float) -> float:
+    """One p-value from several that came one after the other, each valid given those before it.
+
+    ``P(Gamma(total) >= sum_k q_k)`` with ``q_k`` the upper ``p_k`` quantile of ``Gamma(shape_k)`` (Lancaster 1961).
+    Shapes of 1 are Fisher's combination, and as they grow it becomes Stouffer's with weights ``sqrt(shape_k)``; but a
+    p-value of 1, which few rows or ties bring about, adds nothing instead of minus infinity.
+
+    Level: if ``P(p_k <= a | past) <= a`` for every a, there are independent uniform ``U_k <= p_k`` (randomise p_k
+    within its jumps). The gamma variables of the U_k are no smaller than those of the p_k, and they add up to
+    ``Gamma(total)``: also if shape_k was fixed only when the past was known, as long as the shapes sum up to at most
+    `total`, because ``E exp(-s q_k) = (1 + s)^-shape_k`` given the past, and these factors multiply from the last block
+    to the first.
+
+    References
+    ----------
+    Lancaster (1961). The combination of probabilities: an application of orthonormal functions. Aust. J. Stat. 3.
+
+    Examples
+    --------
+    >>> round(sequential_pvalue([0.05, 0.05], [1.0, 1.0], 2.0), 6)      # Fisher's
+    0.017479
+    >>> sequential_pvalue([0.01, 1.0], [8.0, 8.0], 16.0) < 1, sequential_pvalue([1.0, 1.0], [8.0, 8.0], 16.0)
+    (True, 1.0)
+    """
+    p, shape = np.asarray(pvalues, dtype=np.float64), np.asarray(shapes, dtype=np.float64)
+    if p.shape != shape.shape or p.ndim != 1 or not ((p > 0) & (p <= 1)).all():
+        raise ValueError(f"`pvalues` must lie in (0, 1] and have a shape parameter each, got {pvalues!r}.")
+    if not (shape >= 0).all() or shape.sum() > total * (1 + 1e-9):
+        raise ValueError(f"`shapes` must not be negative and sum up to at most {total}, got {shapes!r}.")
+    used = shape > 0
+    if used.sum() == 1 and shape.sum() >= total * (1 - 1e-9):
+        return float(p[used][0])
+    return min(1.0, max(SMALLEST, float(gammaincc(total, gammainccinv(shape[used], p[used]).sum()))))

@@ -37,7 +37,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,7 +46,8 @@ from tellapart import _checks as checks
 from tellapart._arrays import FloatArray
 from tellapart._progress import progress
 from tellapart.inference.pvalue import permutation_pvalue, reaches, stopped_pvalue
-from tellapart.moments import as_values, unit_scaled
+from tellapart.inference.stage_one import Learns, values_of
+from tellapart.moments import unit_scaled
 from tellapart.samples import Samples
 
 Values = NDArray[np.float64]
@@ -54,12 +55,6 @@ Ids = NDArray[np.intp]
 Labels = NDArray[np.bool_]
 
 FEWEST = 2  # rows of each sample to learn from
-
-
-class Learns(Protocol):
-    """Stage I as seen from here: training samples and a generator -> a function from rows to numbers."""
-
-    def learn(self, train: Samples, rng: np.random.Generator, /) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,17 +194,13 @@ class CrossFit:
 
     def _learned(self, train: Samples, seed: int, rows: FloatArray) -> Values:
         try:
-            witness = self.learner.learn(train, np.random.default_rng(seed))
-            values = as_values(np.asarray(witness(rows)).reshape(-1), "h")
-            if len(values) != len(rows):
-                raise ValueError(f"`learner` must return one number for each of {len(rows)} rows, got {len(values)}.")
+            return values_of(self.learner.learn(train, np.random.default_rng(seed)), rows)
         except Exception as error:
             error.add_note(
                 f"`learner`: {type(self.learner).__name__} was refitted to {train.n} and {train.m} rows, labelled as "
                 f"observed or at random. It must bear any two samples of at least {FEWEST} rows."
             )
             raise
-        return values
 
 
 def blind_folds(unit: Ids, stratum: Ids, folds: int, rng: np.random.Generator) -> Ids:
