@@ -21,8 +21,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import machine
 from tellapart import Permutation, Saddlepoint, Select, witness_test
+from tellapart.classical import kfda_test, mmd_test
 from tellapart.datasets import blobs
 from tellapart.inference import relabel
+from tellapart.kernels import Gaussian
 from tellapart.witness import shifted
 from tellapart.witness.fisher import TwoClasses
 from tellapart.witness.select import PAPER_KERNELS, PAPER_RIDGES
@@ -71,6 +73,22 @@ def whole_test(n: int, rate: dict[str, float], repetitions: int, authors: float 
         f"whole test, paper's grid (10 kernels x 5 ridges x 2 folds, refit, 200 permutations), n = m = {n}",
         seconds, goal, grid_floor(n, rate), authors,
     )  # fmt: skip
+
+
+def classical(
+    n: int, draws: int, rate: dict[str, float], goal: float, authors: tuple[float | None, float | None]
+) -> list:
+    """Whole-sample tests: one kernel matrix and one product; and a Cholesky decomposition and two triangular solves."""
+    x, y = blobs(n, theta=np.pi / 4, rng=SEED)
+    options = {"kernel": Gaussian(0.2), "null": Permutation(draws), "rng": SEED}
+    rows, repetitions = 2 * n, 40 if n < 500 else 3
+    mmd = rows**2 / rate["exp_per_s"] + 2 * rows**2 * draws / rate["dgemm_flop_per_s"]
+    kfda = mmd + (rows**3 / 3 + 2 * rows**2 * draws) / rate["dgemm_flop_per_s"]
+    return [
+        row(f"{test.__name__}, {draws} permutations, n = m = {n}",
+            cpu_seconds(lambda test=test: test(x, y, **options), repetitions), goal, floor, theirs)
+        for test, floor, theirs in zip((mmd_test, kfda_test), (mmd, kfda), authors, strict=True)
+    ]  # fmt: skip
 
 
 def million_values(rate: dict[str, float]) -> list[dict]:
@@ -146,6 +164,8 @@ def main() -> None:
             whole_test(100, rate, 40, authors=0.490, goal=0.008),
             whole_test(1000, rate, 5, authors=None, goal=0.5),
             *million_values(rate),
+            *classical(100, 200, rate, 0.005, (0.00564, 0.11607)),
+            *classical(1000, 999, rate, 2.0, (None, None)),
             import_time(),
         ]
         ratios = {

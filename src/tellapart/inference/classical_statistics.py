@@ -58,8 +58,8 @@ Values = NDArray[np.float64]
 Estimator = Literal["biased", "unbiased"]
 Weighting = Literal["pooled", "paper"]
 
-_TOGETHER_FROM = 0.3  # share of the smaller sample: measured, where both ways of solving take about equally long
-_CONVERGED = 1e-15
+_TOGETHER_FROM = 0.36  # share of the smaller sample: measured, where both ways of solving take about equally long
+_CONVERGED = 1e-13
 
 
 class Statistic(Protocol):
@@ -192,12 +192,11 @@ def _solved_together(r: Matrix, right: Matrix, small: NDArray[np.bool_], t: floa
     middle, half, root = (1 + lowest) / 2, (1 - lowest) / 2, math.sqrt(lowest)
     steps = math.ceil(math.log(_CONVERGED / 2) / math.log((1 - root) / (1 + root)))
     x, residual, rho = np.zeros_like(right), right.copy(), half / middle
-    step = residual / middle
+    step, weight = residual / middle, t * small  # t A
     for _ in range(steps):
         x += step
         image = r @ step
-        image *= small
-        image *= t
+        image *= weight
         image -= step
         residual += image
         following = 1 / (2 * middle / half - rho)
