@@ -14,7 +14,8 @@ so that K A for all columns A at once gives every relabelled statistic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
@@ -103,14 +104,16 @@ def fuse_bandwidths(distances: np.ndarray, total: int) -> np.ndarray:
     return np.linspace(values[low] / 2, values[high] * 2, 10)
 
 
-def fuse_kernels(z: np.ndarray):
-    """Ten Laplace and ten Gaussian kernel matrices with zero diagonals, one after the other."""
+def fuse_kernels(z: np.ndarray) -> Iterator[np.ndarray]:
+    """Ten Laplace and ten Gaussian kernel matrices with zero diagonals, one after the other in the same memory."""
+    k = np.empty((len(z), len(z)))
     for metric, power, factor in (("cityblock", 1, np.sqrt(2)), ("euclidean", 2, 0.5)):
         distances = pdist(z, metric)
         bandwidths = fuse_bandwidths(distances, len(z))
         scaled = squareform(-factor * distances**power)
         for b in bandwidths:
-            k = np.exp(scaled / b**power) if b > 0 else np.ones_like(scaled)
+            np.multiply(scaled, b**-power if b > 0 else 0.0, out=k)
+            np.exp(k, out=k)
             np.fill_diagonal(k, 0.0)
             yield k
 
@@ -147,36 +150,40 @@ def agg_bandwidths(distances: np.ndarray) -> np.ndarray:
     return np.geomspace(low / 2, 2 * max(distances.max(), 0.3), 10)
 
 
-def wild_bootstrap(blocks: tuple[np.ndarray, np.ndarray, np.ndarray], signs: np.ndarray) -> np.ndarray:
+def wild_bootstrap(parts: list[np.ndarray], scale: float, signs: np.ndarray, memory: list[np.ndarray]) -> np.ndarray:
     """For every column r of signs r' (Kxx + Kyy - Kxy - Kyx) r, without a row's terms with itself and its pair."""
-    xx, yy, xy = blocks
-    h = xx + yy
+    for part, k in zip(parts, memory, strict=True):
+        np.multiply(part, scale, out=k)
+        np.exp(k, out=k)
+    h, yy, xy = memory
+    h += yy
     h -= xy
     h -= xy.T
     np.fill_diagonal(h, 0.0)
     return np.einsum("ij,ij->j", signs, h @ signs)
 
 
+def permuted(parts: list[np.ndarray], scale: float, marks: np.ndarray) -> np.ndarray:
+    """The MMD of every relabelling."""
+    xx, yy, xy = (np.exp(scale * part) for part in parts)
+    k = np.block([[xx, xy], [xy.T, yy]])
+    np.fill_diagonal(k, 0.0)
+    return mmd(k, marks)
+
+
 def agg_statistics(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One row per kernel, the observed statistic first: wild bootstrap if n = m, permutations if not."""
-    n, m, columns = len(x), len(y), 2 * SIMULATED + 1
-    if n == m:
-        signs = rng.choice([-1.0, 1.0], size=(n, columns))
-        signs[:, 0] = 1.0
+    n, columns = len(x), 2 * SIMULATED + 1
+    if n == len(y):
+        signs = np.hstack([np.ones((n, 1)), rng.choice([-1.0, 1.0], size=(n, columns - 1))])
+        simulate = partial(wild_bootstrap, signs=signs, memory=[np.empty((n, n)) for _ in range(3)])
     else:
-        marks = relabellings(n, m, columns - 1, rng)
+        simulate = partial(permuted, marks=relabellings(n, len(y), columns - 1, rng))
     found = []
     for metric, power in (("cityblock", 1), ("euclidean", 2)):
         bandwidths = agg_bandwidths(cdist(x[:500], y[:500], metric).ravel())
         parts = [-(cdist(u, v, metric) ** power) for u, v in ((x, x), (y, y), (x, y))]
-        for b in bandwidths:
-            xx, yy, xy = (np.exp(part / b**power) for part in parts)
-            if n == m:
-                found.append(wild_bootstrap((xx, yy, xy), signs))
-            else:
-                k = np.block([[xx, xy], [xy.T, yy]])
-                np.fill_diagonal(k, 0.0)
-                found.append(mmd(k, marks))
+        found += [simulate(parts, scale) for scale in bandwidths**-power]
     return np.stack(found)
 
 
