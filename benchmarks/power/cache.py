@@ -50,9 +50,12 @@ def stamp() -> str:
 
 
 def append(folder: Path, test: str, lines: Iterable[dict]) -> None:
+    """Add lines, on a new line also after a run that was killed within one."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{test}.jsonl").open("a") as file:
-        file.write("".join(json.dumps(line) + "\n" for line in lines))
+    with (folder / f"{test}.jsonl").open("a+b") as file:
+        file.seek(max(file.tell() - 1, 0))
+        start = "" if file.read(1) in (b"", b"\n") else "\n"
+        file.write((start + "".join(json.dumps(line) + "\n" for line in lines)).encode())
 
 
 def read(folder: Path, tests: Iterable[str]) -> Lines:
