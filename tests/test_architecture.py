@@ -46,6 +46,7 @@ ARROW = [
     "inference.stage_one",
     "inference.refit",
     "inference.prequential",
+    "inference.certificate",
     "inference.leave_one_out",
     "inference.combination",
     "inference.columns",
