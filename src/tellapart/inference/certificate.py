@@ -26,7 +26,7 @@ approximation claims): 1.05 to 1.1 at n = m = 50 (1.3 where nearly all rows lie 
 1.00 to 1.05 at 5,000, 1.02 to 1.03 at a million, and 1.02 to 1.09 for 5,000 against 500. Two Clopper-Pearson bounds
 with the error divided between them as well as possible come to 1.7 (1.45 at 10:1), because both seldom err together.
 Betting on the difference cannot do better than ``sqrt(2 log 20) / 1.645 = 1.49``. And clipped witness values in place
-of the set lost to it by a sixth and more, even if their bound is granted the normal approximation.
+of the set lost to it by 5 to 18 %, even if their bound is granted the normal approximation.
 
 **Several blocks.** Block k has its own witness, threshold and set, chosen from the blocks before it. Given these,
 ``p_k(delta)`` is a p-value of ``TV <= delta``, as any set will do, so the blocks combine as in
@@ -83,7 +83,7 @@ def certify(samples: Samples, learner: Learns, rng: np.random.Generator) -> Cert
 def threshold_of(learned_x: Values, learned_y: Values) -> float:
     """Midway between the two means of the witness on the rows that it was learned from.
 
-    On blobs, shifts, a tiny shift at n = 100,000, contamination and 10:1 samples this was best or tied among:
+    On blobs, shifts, a tiny shift at n = 100,000, contamination and 10:1 samples this was best or nearly so among:
     the threshold with the largest difference on the learning rows, with and without its standard error taken off, and
     the middle of all thresholds that are nearly as good. Those follow the noise of rows the witness knows by heart.
 
