@@ -95,18 +95,21 @@ def snr_by_loops(h_x, h_y):
     return (mean_x - mean_y) / (var_x / c + var_y / (1 - c)) ** 0.5
 
 
-def left_out_by_refits(k, labels, ridge):
+def left_out_by_refits(k, labels, ridge, together=None):
     """Kernel ridge regression with a free intercept, refitted without each row and evaluated there.
 
-    min over alpha, b of ||labels - K alpha - b||^2 + ridge alpha' K alpha, on the other rows.
+    min over alpha, b of ||labels - K alpha - b||^2 + ridge alpha' K alpha, on the other rows; rows with the same number
+    in `together` are left out together.
     """
     n = len(labels)
+    together = np.arange(n) if together is None else np.asarray(together)
     values = np.empty(n)
     for i in range(n):
-        rest = np.delete(np.arange(n), i)
-        inner = np.zeros((n, n))
-        inner[: n - 1, : n - 1] = k[np.ix_(rest, rest)] + ridge * np.eye(n - 1)
-        inner[: n - 1, n - 1] = inner[n - 1, : n - 1] = 1.0
+        rest = np.flatnonzero(together != together[i])
+        size = len(rest)
+        inner = np.zeros((size + 1, size + 1))
+        inner[:size, :size] = k[np.ix_(rest, rest)] + ridge * np.eye(size)
+        inner[:size, size] = inner[size, :size] = 1.0
         solution = solve(inner, np.append(labels[rest], 0.0)).astype(float)
         values[i] = k[i, rest] @ solution[:-1] + solution[-1]
     return values

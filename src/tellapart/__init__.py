@@ -15,25 +15,35 @@ True
 
 from tellapart import datasets, kernels
 from tellapart._version import __version__
+from tellapart.classical import kfda_test, mmd_test
+from tellapart.inference.leave_one_out import DegreesOfFreedom
 from tellapart.inference.null import Normal, Permutation, Saddlepoint
+from tellapart.inference.prequential import Prequential
 from tellapart.inference.pvalue import permutation_pvalue
+from tellapart.inference.refit import Refit
+from tellapart.joint import tell_apart
 from tellapart.moments import snr
-from tellapart.procedure import power, sample_size, tell_apart, witness_test
+from tellapart.procedure import power, sample_size, witness_test
 from tellapart.witness.estimator import FromEstimator
 from tellapart.witness.fisher import Fisher, Mean
 from tellapart.witness.select import Select
 
 __all__ = [
+    "DegreesOfFreedom",
     "Fisher",
     "FromEstimator",
     "Mean",
     "Normal",
     "Permutation",
+    "Prequential",
+    "Refit",
     "Saddlepoint",
     "Select",
     "__version__",
     "datasets",
     "kernels",
+    "kfda_test",
+    "mmd_test",
     "permutation_pvalue",
     "power",
     "sample_size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ def positive(name: str, value: Any, hint: str = "") -> float:
     if not (is_number(value) and 0 < value < math.inf):
         raise ValueError(f"`{name}` must be positive and finite, got {value!r}.{hint}")
     return float(value)
+
+
+def positives(name: str, values: Any) -> list[float]:
+    """A non-empty sequence of positive finite numbers."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or not (listed := list(values)):
+        raise ValueError(f"`{name}` must be a non-empty sequence of positive numbers, got {values!r}.")
+    return [positive(name, value) for value in listed]
 
 
 def share(name: str, value: Any, usual: float) -> float:

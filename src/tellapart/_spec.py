@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tellapart import kernels
-from tellapart.inference import null
+from tellapart.inference import leave_one_out, null, prequential, refit
 from tellapart.witness import estimator, fisher, select
 
 _KNOWN = {
     cls.__name__: cls
-    for module in (kernels, null, fisher, select, estimator)
+    for module in (kernels, null, leave_one_out, refit, prequential, fisher, select, estimator)
     for cls in vars(module).values()
-    if isinstance(cls, type) and is_dataclass(cls) and cls.__module__ == module.__name__
+    if isinstance(cls, type) and is_dataclass(cls) and cls.__module__.startswith(module.__name__)
 }
 
 
@@ -32,6 +32,8 @@ def to_spec(value: Any) -> Any:
     {'class': 'Gaussian', 'bandwidth': 0.2}
     """
     if is_dataclass(value) and not isinstance(value, type):
+        if any(not f.repr for f in fields(value)):  # it holds data of the user's
+            return {"repr": repr(value)}
         return {"class": type(value).__name__} | {
             f.name: to_spec(getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_")
         }
@@ -83,6 +85,13 @@ def rebuilt(spec: Any) -> Any:
         return from_spec(spec)
     except NotPlain:
         return spec
+
+
+def refuse_specs(settings: dict[str, Any]) -> None:
+    """Say which setting of a result cannot be passed again."""
+    for name, value in settings.items():
+        if is_spec(value):
+            raise NotPlain(f"`{name}` was {value}, which cannot be rebuilt from data: pass it yourself.")
 
 
 def is_spec(value: Any) -> bool:

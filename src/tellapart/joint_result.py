@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,26 @@ from numpy.typing import NDArray
 
 from tellapart import _checks as checks
 from tellapart._randomness import from_record
-from tellapart._spec import NotPlain, from_spec, is_spec, rebuilt, to_spec
+from tellapart._spec import rebuilt, refuse_specs, to_spec
+from tellapart.inference.certificate import Certificate
 from tellapart.inference.whole_sample import Hearing
 from tellapart.report.text import to_joint_text
-from tellapart.samples import Samples
 
 Values = NDArray[np.float64]
 
-_SCHEMA = "joint 1"  # of to_dict; raised when its meaning changes
+_SCHEMA = "joint 2"  # of to_dict; raised when its meaning changes
 
 
 @dataclass(frozen=True)
 class Loudest:
-    """The loudest statistic of a family: its kernel, its effective degrees of freedom, and how loud it was."""
+    """The loudest statistic of a family: what it is made of, how loud it was, and the family's own p-value."""
 
     kernel: Any
     freedom: float | None
+    column: str | None
+    detail: str
     score: float
-    pvalue: float  # of the family by itself; the joint p-value pays for the choice between families
+    pvalue: float  # of the family by itself; the joint one pays for the choice between families
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class TellApartResult:
     Attributes
     ----------
     statistic, pvalue : float
-        Sum of the inverse rank p-values of the families, and its exact p-value. The result unpacks into this pair.
+        What the families say together, and its exact p-value. The result unpacks into this pair.
     families : dict
         For each family of statistics its loudest member (:class:`Loudest`).
     auc : float
@@ -56,35 +59,63 @@ class TellApartResult:
         it helped to learn, but the kernel and ridge are the loudest of many, so it is a little optimistic.
     evidence : pair of arrays, or None in a result that was read back
         For each row of `x` and of `y` the value of the witness learned from all other rows: positive speaks for `x`.
+    draws : int
+        Relabellings that were looked at: fewer than `null` allows if the test stopped early.
     """
 
     statistic: float
     pvalue: float
-    families: dict[str, Loudest]
     auc: float
     sizes: Sizes
-    kernels: Any
-    freedoms: tuple[float, ...]
-    n_permutations: int
+    draws: int
     exchanged: str  # what was relabelled: rows, whole groups, rows within strata, pairs
+    computed: str  # how: exact kernel matrices, features, folds, refits
+    settings_used: dict[str, Any]
     rng: dict[str, Any]
     version: str
+    families: dict[str, Loudest] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    certified: float | None = None  # the bound at 95 % of a result that was read back
     evidence: tuple[Values, Values] | None = field(default=None, repr=False)
+    certificate_of: Callable[[], Certificate] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, hearing: Hearing | None, samples: Samples, **choices: Any) -> TellApartResult:
-        """One result out of what was heard; where nothing could be heard, p = 1."""
-        sizes = Sizes(samples.n, samples.m, samples.x.shape[1])
-        if hearing is None:
-            note = "no kernel tells any two rows apart, so nothing tells the samples apart"
-            return cls(0.0, 1.0, {}, 0.5, sizes, notes=(note,), evidence=None, **choices)
-        families = {}
-        for family, pvalue in hearing.family_pvalues.items():
-            row, score = hearing.loudest(family)
-            families[family] = Loudest(row.kernel, row.freedom, score, pvalue)
-        evidence = hearing.evidence[: samples.n], hearing.evidence[samples.n :]
-        return cls(hearing.statistic, hearing.pvalue, families, area(*evidence), sizes, evidence=evidence, **choices)
+    def families_of(cls, hearing: Hearing, columns: tuple[str, ...] | None) -> dict[str, Loudest]:
+        """The loudest statistic of each family."""
+        return {name: _loudest(hearing, name, columns) for name in hearing.family_pvalues}
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """Bounds for the total variation between the distributions; computed when it is first asked for.
+
+        A part of the rows learns where the samples differ, the others are counted there. None where rows are not
+        independent (groups, strata, pairs, blocks, weights), as nothing could be certified then.
+        """
+        return None if self.certificate_of is None else self.certificate_of()
+
+    def total_variation(self, confidence_level: float = 0.95) -> float:
+        """A lower bound for the total variation between the distributions that holds with this confidence.
+
+        The total variation is the largest difference between the probabilities of a set of rows under the two
+        distributions: 0 where they are equal, 1 where they have nothing in common. Needs independent rows.
+        """
+        return self._certificate().bound(checks.share("confidence_level", confidence_level, usual=0.95))
+
+    def exceeds(self, delta: float) -> float:
+        """P-value of the null hypothesis that the total variation is at most `delta`, by the certified bound.
+
+        With very many rows any trifle is significant; this asks for a difference that matters. Never by permutation,
+        which would test the wrong hypothesis.
+        """
+        return self._certificate().exceeds(delta)
+
+    def _certificate(self) -> Certificate:
+        if self.certificate is None:
+            raise ValueError(
+                "`total_variation` and `exceeds` need independent rows with values, at least 4 in each sample: not "
+                "groups, strata, pairs, blocks or weights, not a precomputed kernel, and not a result read back."
+            )
+        return self.certificate
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -99,34 +130,22 @@ class TellApartResult:
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run: ``tell_apart(x, y, **result.settings())`` on the same rows.
 
-        Groups and strata are part of the data: pass them again.
+        Groups, strata and weights are part of the data: pass them again.
         """
-        if is_spec(self.kernels):
-            raise NotPlain(f"`kernels` were {self.kernels}, which cannot be rebuilt from data: pass them yourself.")
-        return {
-            "kernels": self.kernels,
-            "freedoms": self.freedoms,
-            "n_permutations": self.n_permutations,
-            "pairs": self.exchanged == "pairs",
-            "rng": from_record(self.rng),
-        }
+        refuse_specs(self.settings_used)
+        return {**self.settings_used, "rng": from_record(self.rng)}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays, in JSON types. Same result, same dict."""
         return {
             "schema": _SCHEMA,
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
+            **{name: getattr(self, name) for name in _PLAIN},
             "families": {name: to_spec(loudest) for name, loudest in self.families.items()},
-            "auc": self.auc,
             "sizes": asdict(self.sizes),
-            "kernels": to_spec(self.kernels),
-            "freedoms": to_spec(self.freedoms),
-            "n_permutations": self.n_permutations,
-            "exchanged": self.exchanged,
+            "settings": {name: to_spec(value) for name, value in self.settings_used.items()},
             "rng": deepcopy(self.rng),
-            "version": self.version,
             "notes": list(self.notes),
+            "certified": self.certified if self.certificate is None else self.total_variation(),
         }
 
     @classmethod
@@ -138,16 +157,25 @@ class TellApartResult:
             name: Loudest(**{k: rebuilt(v) for k, v in loudest.items() if k != "class"})
             for name, loudest in d["families"].items()
         }
-        plain = {k: d[k] for k in ("statistic", "pvalue", "auc", "n_permutations", "exchanged", "version")}
         return cls(
             families=families,
             sizes=Sizes(**d["sizes"]),
-            kernels=rebuilt(d["kernels"]),
-            freedoms=from_spec(d["freedoms"]),
+            settings_used={name: rebuilt(value) for name, value in d["settings"].items()},
             rng=deepcopy(d["rng"]),
             notes=tuple(d["notes"]),
-            **plain,
+            certified=d["certified"],
+            **{name: d[name] for name in _PLAIN},
         )
+
+
+_PLAIN = ("statistic", "pvalue", "auc", "draws", "exchanged", "computed", "version")
+
+
+def _loudest(hearing: Hearing, family: str, columns: tuple[str, ...] | None) -> Loudest:
+    index, score = hearing.loudest(family)
+    row = hearing.rows[index]
+    column = None if row.column is None else columns[row.column] if columns else str(row.column)
+    return Loudest(row.kernel, row.freedom, column, row.detail, score, hearing.family_pvalues[family])
 
 
 def area(h_x: Values, h_y: Values) -> float:

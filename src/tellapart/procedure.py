@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator
 from tellapart._version import __version__
-from tellapart.inference.exchange import Exchange, PerSample
 from tellapart.inference.null import Null, Permutation
 from tellapart.inference.planning import HasMoments, SampleSize, power_from_snr, size_from_snr, snr_for
-from tellapart.inference.whole_sample import FREEDOMS, as_kernels, checked_freedoms, heard, whole_rows
-from tellapart.joint_result import TellApartResult
 from tellapart.moments import WitnessMoments
 from tellapart.result import WitnessTestResult, gathered
 from tellapart.samples import Samples, as_samples
@@ -84,90 +81,12 @@ def witness_test(
     """
     generator, record = as_generator(rng)
     samples = as_samples(x, y)
-    learn, judge = _as_learner(learner), _as_null(null)
+    learn, judge = as_learner(learner), _as_null(null)
     split = _split(samples, learn, train_share, generator)
     witness = learn.learn(split.train, generator)
     h = _values(witness, split.test, learn, generator)
     verdict = judge.judge(*h, generator)
     return gathered(verdict, witness, split, h, (learn, judge, train_share), record, __version__)
-
-
-def tell_apart(
-    x: Any,
-    y: Any,
-    *,
-    kernels: Any = None,
-    freedoms: Sequence[float] = FREEDOMS,
-    n_permutations: int = 499,
-    groups: PerSample | None = None,
-    strata: PerSample | None = None,
-    pairs: bool = False,
-    rng: Any = None,
-) -> TellApartResult:
-    """Test whether two samples come from the same distribution, without splitting them.
-
-    Every row learns and every row judges: for each kernel and ridge of a grid, the witness learned from all rows but
-    one is evaluated at that row. Kernel, ridge and kind of statistic are chosen inside every relabelling, so the
-    p-value is exact at any number of rows, and no row is spent on choosing.
-
-    Parameters
-    ----------
-    x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
-        The samples, at least 2 rows each and at most 4,000 together. Data frames are matched by column name.
-    kernels : BandwidthGrid, kernel, or sequence of them, optional
-        Default: five Gaussian and five Laplace kernels whose bandwidths span the distances among the pooled rows, after
-        every column is divided by its spread, so that units do not matter.
-    freedoms : sequence of float
-        Ridges, as effective degrees of freedom of the witness: scale-free, and the same for every relabelling.
-    n_permutations : int
-        Random relabellings. The smallest p-value is 1 / (n_permutations + 1).
-    groups : pair of arrays, optional
-        A group for each row of `x` and of `y` (patients, days). Whole groups are relabelled, so rows of one group may
-        depend on each other; each group lies in one sample.
-    strata : pair of arrays, optional
-        A stratum for each row of `x` and of `y` (hospitals, batches). Labels are exchanged within strata only, so
-        strata may differ, and may be mixed differently in the two samples.
-    pairs : bool
-        Row i of `x` and row i of `y` belong together (before and after): labels are exchanged within pairs.
-    rng : int, numpy.random.Generator, or None
-        Seed or source of randomness. The same seed gives the same result.
-
-    Returns
-    -------
-    TellApartResult
-        With `pvalue`, `families` (what spoke, and how loud), `evidence` of every row, and `auc`; prints as a verdict.
-
-    Notes
-    -----
-    Level: the argument stands in :mod:`tellapart.inference.whole_sample`; the null hypothesis is that the relabellings
-    leave the distribution of the data unchanged. Without `groups`, `strata` or `pairs` that means independent rows, not
-    rows of the same patient or neighbours in time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tellapart.datasets import blobs
-    >>> x, y = blobs(100, theta=np.pi / 4, rng=0)     # at this size the split test finds it half of the time
-    >>> tell_apart(x, y, rng=0).pvalue
-    0.002
-    """
-    generator, record = as_generator(rng)
-    samples = as_samples(x, y)
-    freedoms, n_permutations = checked_freedoms(freedoms), checks.whole("n_permutations", n_permutations)
-    rows = whole_rows(samples)
-    tried = as_kernels(kernels, rows, generator)
-    exchange = Exchange.of(samples.n, samples.m, groups, strata, pairs)
-    hearing = heard(rows, tried, freedoms, exchange.relabellings(n_permutations, generator))
-    return TellApartResult.of(
-        hearing,
-        samples,
-        kernels=kernels,
-        freedoms=freedoms,
-        n_permutations=n_permutations,
-        exchanged=exchange.words,
-        rng=record,
-        version=__version__,
-    )
 
 
 def power(
@@ -251,7 +170,8 @@ def sample_size(
     return size_from_snr(pilot, power, level, ratio, lambda rows: _judging(rows, share), 4 if share else 2)
 
 
-def _as_learner(learner: Any) -> Learner:
+def as_learner(learner: Any) -> Learner:
+    """A learner, or a function as a witness that needs no learning."""
     if isinstance(learner, type):
         made = f"{learner.__name__}()" if hasattr(learner, "learn") else f"FromEstimator({learner.__name__}())"
         raise TypeError(f"`learner` must be a value, got the class {learner.__name__}. Write {made}.")
@@ -294,7 +214,7 @@ def _pilot(effect: Any, train_share: float | None, learner: Any, rng: Any) -> tu
     """The effect as a number or as moments, and the share of rows that will learn."""
     if isinstance(effect, tuple) and len(effect) == 2 and not isinstance(effect, HasMoments):
         share = 0.5 if train_share is None else checks.share("train_share", train_share, usual=0.5)
-        return PilotMoments(_pilot_moments(*effect, _as_learner(learner), share, rng)), share
+        return PilotMoments(_pilot_moments(*effect, as_learner(learner), share, rng)), share
     if isinstance(effect, WitnessTestResult) and train_share is None:
         return effect, effect.rows.n_train / (effect.rows.n_train + effect.moments.n)
     return effect, 0.0 if not train_share else checks.share("train_share", train_share, usual=0.5)

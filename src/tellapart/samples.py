@@ -82,6 +82,40 @@ def as_samples(x: Any, y: Any) -> Samples:
     return Samples(tx.values.astype(dtype, copy=False), ty.values.astype(dtype, copy=False), tx.columns or ty.columns)
 
 
+@dataclass(frozen=True, eq=False)
+class ManySamples:
+    """Several checked samples with the same columns."""
+
+    rows: tuple[FloatArray, ...]
+    columns: tuple[str, ...] | None
+
+
+def as_many_samples(samples: Any) -> ManySamples:
+    """Several samples, each of any accepted kind.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in as_many_samples([[1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0]]).rows]
+    [2, 3, 2]
+    """
+    if isinstance(samples, dict):
+        samples = list(samples.values())
+    if not isinstance(samples, list | tuple) or len(samples) < 2:
+        raise TypeError(
+            f"`y` must be the second sample, or `x` a list of at least two samples, got {type(samples).__name__}"
+            f"{f' of {len(samples)}' if hasattr(samples, '__len__') else ''} and no `y`."
+        )
+    found = []
+    for i, sample in enumerate(samples[1:], start=1):
+        try:
+            found.append(as_samples(samples[0], sample))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"Sample 0 is `x` and sample {i} is `y` here: {error}") from error
+    dtype = np.result_type(*(two.y for two in found), found[0].x)
+    rows = (found[0].x, *(two.y for two in found))
+    return ManySamples(tuple(r.astype(dtype, copy=False) for r in rows), found[0].columns)
+
+
 def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str = "z") -> FloatArray:
     """Further rows for a witness that was learned on `n_columns` columns, matched by name where there are names."""
     table = as_table(z, name)

@@ -2,15 +2,18 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 import oracles
-from tellapart import tell_apart
-from tellapart.inference.exchange import Exchange
-from tellapart.inference.whole_sample import heard
+from tellapart import Permutation, tell_apart
+from tellapart.inference.exchange import Exchange, Relabellings, Rotated, Stored
+from tellapart.inference.in_memory import InMemory
+from tellapart.inference.leave_one_out import DegreesOfFreedom
+from tellapart.inference.whole_sample import FAMILIES
 from tellapart.kernels import BandwidthGrid
 
 
@@ -60,9 +63,70 @@ def test_relabelled_strata_keep_their_counts():
         assert Counter(pooled[row]) == Counter("aabbb")
 
 
+def test_blocks_are_neighbours_that_stay_together():
+    for row in signs(Exchange.of(6, 7, blocks=3), 40):
+        assert len(set(row[:3])) == len(set(row[3:6])) == len(set(row[6:9])) == len(set(row[9:12])) == 1
+
+
+def test_weights_travel_with_their_rows():
+    weights = ([1.0, 2.0, 3.0], [4.0, 5.0])
+    exchange = Exchange.of(3, 2, weights=weights)
+    v = np.concatenate(weights) / 3
+    y = exchange.relabellings(30, np.random.default_rng(0))
+    np.testing.assert_allclose(np.sqrt(v) @ y, 0, atol=1e-12)
+    for column in y.T:
+        t, first = column / np.sqrt(v), column > 0
+        np.testing.assert_allclose(t[first], v[~first].sum() / v.sum())
+        np.testing.assert_allclose(t[~first], -v[first].sum() / v.sum())
+
+
+@pytest.mark.parametrize("strata", [np.zeros(40, dtype=int), np.arange(40) % 3], ids=["one stratum", "three strata"])
+def test_rotations_keep_the_counts_of_every_stratum_and_are_uniform(strata):
+    """Every unit is labelled with the first sample as often as the first sample is large, also given another unit."""
+    observed = (np.arange(40) >= 15).astype(np.uint8)
+    rng = np.random.default_rng(3)
+    tables = [Rotated.drawn(observed, strata, 8, rng).labels(np.arange(40), slice(None)) for _ in range(800)]
+    assert all((table[:, 0] == observed).all() for table in tables)
+    for s in np.unique(strata):
+        mine = strata == s
+        assert all((table[mine].sum(axis=0) == observed[mine].sum()).all() for table in tables)
+        ones = np.concatenate([table[mine][:, 1:] for table in tables], axis=1).mean(axis=1)
+        np.testing.assert_allclose(ones, observed[mine].mean(), atol=0.04)
+
+
+def test_large_samples_are_relabelled_by_rotations_that_are_never_stored(monkeypatch):
+    from tellapart.inference import exchange as module
+
+    monkeypatch.setattr(module, "_ROTATE_FROM", 20)
+    groups = (np.arange(40) // 2, 20 + np.arange(30) // 2)
+    relabellings = Exchange.of(40, 30, groups=groups).labellings(9, np.random.default_rng(0))
+    assert isinstance(relabellings.labelling, Rotated)
+    whole = relabellings.contrast()
+    np.testing.assert_allclose(whole.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(whole[0::2], whole[1::2])
+    rows = np.array([3, 60, 7])
+    np.testing.assert_allclose(relabellings.contrast(rows, slice(2, 5)), whole[rows, 2:5])
+
+
+def test_contrasts_between_two_of_several_samples_leave_the_others_out():
+    relabellings = Exchange.among((3, 4, 5)).labellings(20, np.random.default_rng(0))
+    y = replace(relabellings, between=(0, 2)).contrast()
+    assert ((y > 0).sum(axis=0) == 3).all()
+    assert ((y < 0).sum(axis=0) == 5).all()
+    np.testing.assert_allclose(y.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(y[:, 0], np.repeat([5 / 8, 0, -3 / 8], [3, 4, 5]))
+
+
+def test_within_blocks_of_samples_labels_stay_in_their_block():
+    exchange = Exchange.among((3, 4, 5)).within([0, 1, 0])
+    labels = exchange.labellings(30, np.random.default_rng(0)).labelling.labels(np.arange(12), slice(None))
+    assert (labels[3:7] == 1).all()
+    assert (np.delete(labels, slice(3, 7), axis=0) != 1).all()
+
+
 def rejection_rate(draw, trials, **options):
     rng = np.random.default_rng(1)
-    few = {"kernels": BandwidthGrid(count=3), "freedoms": (1, 4), "n_permutations": 39}
+    few = {"kernels": BandwidthGrid(count=3), "ridges": DegreesOfFreedom((1.0, 4.0)), "null": Permutation(39)}
     rejected = 0
     for _ in range(trials):
         x, y, extra = draw(rng)
@@ -114,12 +178,14 @@ def test_the_joint_pvalue_is_exact_for_groups_by_enumeration():
     """All relabellings of four groups, each taken as the observed one in turn."""
     z = np.random.default_rng(2).normal(size=(9, 2))
     unit = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
-    assigned = sorted(set(permutations([1.0, 1.0, 0.0, 0.0])))
+    assigned = np.array(sorted(set(permutations([0, 0, 1, 1]))), dtype=np.uint8)
     assert len(assigned) == math.comb(4, 2)
-    y = np.array([np.array(a)[unit] for a in assigned]).T
-    y -= y.mean(axis=0)
-    kernels = BandwidthGrid(count=3).kernels(z, np.random.default_rng(0))
-    pvalues = [heard(z, kernels, (1, 2), np.roll(y, -b, axis=1)).pvalue for b in range(6)]
+    rng = np.random.default_rng(0)
+    kernels, few = BandwidthGrid(count=3).kernels(z, rng), DegreesOfFreedom((1.0, 2.0))
+    exchange = Exchange.of(5, 4, groups=(unit[:5], unit[5:]))
+    ensemble = InMemory.of(z, kernels, few, FAMILIES, exchange, rng)
+    turned = (Stored(np.roll(assigned.T, -b, axis=1)) for b in range(6))
+    pvalues = [ensemble.heard(Relabellings(t, unit, np.ones(9)), FAMILIES, None).pvalue for t in turned]
     for level in np.unique(pvalues):
         assert np.mean(np.array(pvalues) <= level + 1e-12) <= level + 1e-12
 
@@ -134,6 +200,11 @@ def test_the_joint_pvalue_is_exact_for_groups_by_enumeration():
         ({"strata": ([1, 2], [1, 2])}, ValueError, "each of the 3 rows of `x`"),
         ({"strata": ([1, 2, np.nan], [1, 2])}, ValueError, "no missing entries"),
         ({"pairs": True, "groups": ([1, 2, 3], [4, 5])}, ValueError, "cannot go with"),
+        ({"blocks": 2}, ValueError, "at least two blocks in each sample of 2 rows, got 2"),
+        ({"blocks": 0}, ValueError, "`blocks` must be a whole number"),
+        ({"blocks": 1, "groups": ([1, 2, 3], [4, 5])}, ValueError, "cannot go with `groups`"),
+        ({"weights": ([1, 2, 3], [0, 5])}, ValueError, "`weights` must be positive"),
+        ({"weights": ([1, 2, 3], [1])}, ValueError, "each of the 2 rows of `y`"),
     ],
 )
 def test_bad_structure_is_refused(options, error, message):

@@ -7,9 +7,14 @@ matrix, the shrinkage ``s = w / (w + ridge)`` and labels ``y`` that sum to zero:
     F = U diag(s) U' y                             fitted witness values
     H_ii = sum_k U_ik^2 s_k + 1/N                  leverage, the same for every relabelling
     F_{-i} = (F_i - H_ii y_i) / (1 - H_ii)         the witness learned from all rows but i, at row i: exact
+    F_{-B} = y_B - (I - H_BB)^-1 (y_B - F_B)       the same for rows that must be left out together
 
-The last line is the usual identity for linear smoothers; `tests/inference/test_leave_one_out.py` compares it with N
+The last lines are the usual identities for linear smoothers; `tests/inference/test_leave_one_out.py` compares them with
 explicit refits. For a matrix Y of relabellings everything is one matrix product for each ridge.
+
+Weights v (mean 1) make it weighted ridge regression: the features are centred by their weighted mean and multiplied by
+``sqrt(v)``, as the labels are (:class:`tellapart.inference.exchange.Relabellings`), and 1/N becomes ``v_i / N``. The
+values are then ``sqrt(v)`` times those of the witness.
 
 Any statistic that is computed in the same way for every relabelling has an exact permutation p-value, whatever it
 chooses, standardises or maximises on the way. Nothing here is therefore allowed to know which column of Y was observed.
@@ -23,37 +28,53 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.optimize import brentq
+
+from tellapart import _checks as checks
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Ids = NDArray[np.intp]
 
 _RANK = 1e-12  # eigenvalues below this share of the largest are rounding
+_BISECTIONS = 60
+_CACHED = 2**16  # numbers of a block of columns: it stays in the processor's cache while it is worked on
+_CERTAIN = 1e-9  # a row with a leverage this near to 1 decides alone about itself; without it there is no value
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvectors (N, r) and positive eigenvalues (r,) of a centred kernel matrix."""
+    """Eigenvectors (N, r) and positive eigenvalues (r,) of a centred kernel matrix, and the share of the intercept.
+
+    ``base`` is ``sqrt(v / N)`` for weights v of mean 1: the direction of the intercept.
+    """
 
     vectors: Matrix
     values: Values
+    base: Values  # (N,)
 
     @classmethod
-    def of(cls, k: Matrix) -> Spectrum:
+    def of(cls, k: Matrix, weights: Values | None = None) -> Spectrum:
         """Centre a kernel matrix and decompose it; `k` is overwritten."""
-        k -= k.mean(axis=0)
-        k -= k.mean(axis=1)[:, None]
+        root = _root(len(k), weights)
+        k -= (weights @ k / len(k)) if weights is not None else k.mean(axis=0)
+        k -= ((k @ weights / len(k)) if weights is not None else k.mean(axis=1))[:, None]
+        if weights is not None:
+            k *= root[:, None]
+            k *= root
         values, vectors = eigh(k, overwrite_a=True, check_finite=False, driver="evd")
         keep = values > _RANK * max(values[-1], 0.0)
-        return cls(vectors[:, keep], values[keep])
+        return cls(vectors[:, keep], values[keep], root / np.sqrt(len(k)))
 
-    def ridge_for(self, freedom: float) -> float:
-        """The ridge at which ``sum w / (w + ridge)``, the effective degrees of freedom, has this value."""
-        w = self.values
-        if not 0 < freedom < len(w):
-            raise ValueError(f"`freedom` must lie between 0 and the rank {len(w)}, got {freedom}.")
-        low, high = w.sum() / freedom * 1e-12, w.sum() / freedom  # sum w / (w + ridge) <= sum w / ridge
-        return float(np.exp(brentq(lambda t: (w / (w + np.exp(t))).sum() - freedom, np.log(low), np.log(high))))
+    @classmethod
+    def of_features(cls, features: Matrix, weights: Values | None = None) -> Spectrum:
+        """The same for the kernel ``features features'`` of few features; `features` is overwritten."""
+        root = _root(len(features), weights)
+        features -= features.mean(axis=0) if weights is None else weights @ features / len(features)
+        if weights is not None:
+            features *= root[:, None]
+        values, rotation = eigh(features.T @ features, check_finite=False, driver="evd")
+        keep = values > _RANK * max(values[-1], 0.0)
+        return cls(features @ (rotation[:, keep] / np.sqrt(values[keep])), values[keep], root / np.sqrt(len(features)))
 
     def shrinkage(self, ridge: float) -> Values:
         """``w / (w + ridge)``."""
@@ -61,37 +82,142 @@ class Spectrum:
 
     def leverage(self, s: Values) -> Values:
         """``H_ii``: how much row i decides about itself."""
-        return (self.vectors**2) @ s + 1 / len(self.vectors)
+        return (self.vectors**2) @ s + self.base**2
 
 
-def left_out_values(spectrum: Spectrum, s: Values, y: Matrix, projected: Matrix | None = None) -> Matrix:
+def _root(n: int, weights: Values | None) -> Values:
+    return np.ones(n) if weights is None else np.sqrt(weights)
+
+
+def ridges_for(w: Values, freedoms: Sequence[float]) -> Values:
+    """The ridges at which ``sum w / (w + ridge)``, the effective degrees of freedom, has these values.
+
+    >>> ridges_for(np.array([1.0, 1.0]), [1.0]).round(6).tolist()
+    [1.0]
+    """
+    wanted = np.asarray(freedoms, dtype=np.float64)
+    if (wanted <= 0).any() or (wanted >= len(w)).any():
+        raise ValueError(f"`freedoms` must lie between 0 and the rank {len(w)}, got {list(freedoms)}.")
+    high = np.log(w.sum() / wanted)  # sum w / (w + ridge) <= sum w / ridge
+    low = high + np.log(1e-12)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        too_many = (w / (w + np.exp(middle)[:, None])).sum(axis=1) > wanted
+        low, high = np.where(too_many, middle, low), np.where(too_many, high, middle)
+    return np.asarray(np.exp((low + high) / 2))
+
+
+@dataclass(frozen=True)
+class DegreesOfFreedom:
+    """Ridges as the effective degrees of freedom of the witness: scale-free, and the same for every relabelling.
+
+    A witness with f degrees of freedom is about as flexible as a regression on f features.
+
+    Parameters
+    ----------
+    values : tuple of floats
+        Those that so many rows cannot bear (more than half of the rows, or nine tenths of the rank of the kernel
+        matrix) are left out.
+    """
+
+    values: tuple[float, ...] = (2.0, 8.0, 32.0, 128.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(checks.positives("values", self.values)))
+
+    def grid(self, w: Values, rows: int) -> tuple[list[float], list[Values]]:
+        """Degrees of freedom and shrinkages for these eigenvalues."""
+        usable = [f for f in self.values if f <= min(rows / 2, 0.9 * len(w))]
+        return usable, [w / (w + ridge) for ridge in ridges_for(w, usable)]
+
+
+@dataclass(frozen=True)
+class Ridges:
+    """Ridges that are added to the pooled covariance of the features."""
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(checks.positives("ridges", self.values)))
+
+    def grid(self, w: Values, rows: int) -> tuple[list[float], list[Values]]:
+        """Degrees of freedom and shrinkages for these eigenvalues; nothing where all features are constant."""
+        shrinkages = [w / (w + ridge * rows) for ridge in self.values] if len(w) else []
+        return [float(s.sum()) for s in shrinkages], shrinkages
+
+
+RidgeGrid = DegreesOfFreedom | Ridges
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Which rows are left out together: single rows, and groups of at least two."""
+
+    groups: tuple[Ids, ...] = ()
+
+    @classmethod
+    def of(cls, together: Ids) -> LeftOut:
+        """From one number for each row; rows with the same number go together."""
+        order = np.argsort(together, kind="stable")
+        cuts = np.flatnonzero(np.diff(together[order])) + 1
+        return cls(tuple(group for group in np.split(order, cuts) if len(group) > 1))
+
+
+def left_out_values(
+    spectrum: Spectrum, s: Values, y: Matrix, projected: Matrix | None = None, left_out: LeftOut = LeftOut()
+) -> Matrix:
     """``F_{-i}(z_i)`` for every row i and every column of `y`: (N, columns)."""
     projected = spectrum.vectors.T @ y if projected is None else projected
     h = spectrum.leverage(s)[:, None]
     fitted = spectrum.vectors @ (s[:, None] * projected)
-    fitted -= h * y
-    fitted /= 1 - h
-    return fitted
+    values = fitted - h * y
+    values /= np.maximum(1 - h, _CERTAIN)
+    for rows in left_out.groups:
+        u = spectrum.vectors[rows]
+        h_bb = (u * s) @ u.T + np.outer(spectrum.base[rows], spectrum.base[rows])
+        rest = np.eye(len(rows)) * (1 + _CERTAIN) - h_bb
+        values[rows] = y[rows] - np.linalg.solve(rest, y[rows] - fitted[rows])
+    return values
 
 
-def leave_one_out_rows(spectrum: Spectrum, shrinkages: Sequence[Values], y: Matrix) -> Matrix:
+def leave_one_out_rows(
+    spectrum: Spectrum, shrinkages: Sequence[Values], y: Matrix, left_out: LeftOut = LeftOut()
+) -> Matrix:
     """``mean(e) / std(e)`` with ``e_i = y_i F_{-i}(z_i)``: one row for each ridge, (ridges, columns)."""
-    projected = spectrum.vectors.T @ y
+    leverages = [spectrum.leverage(s) for s in shrinkages]
     rows = np.empty((len(shrinkages), y.shape[1]))
-    for row, s in zip(rows, shrinkages, strict=True):
-        e = left_out_values(spectrum, s, y, projected)
-        e *= y
-        mean = e.mean(axis=0)
-        spread = np.sqrt(np.maximum(np.einsum("ij,ij->j", e, e) / len(e) - mean**2, 0))
-        np.divide(mean, spread, out=row, where=spread > 0)
-        row[spread == 0] = 0.0
+    step = max(32, _CACHED // len(y))
+    for start in range(0, y.shape[1], step):
+        part = slice(start, start + step)
+        y_part = np.ascontiguousarray(y[:, part].T)  # (columns, N): sums over rows are then over neighbours
+        projected = y_part @ spectrum.vectors
+        for row, s, h in zip(rows, shrinkages, leverages, strict=True):
+            if left_out.groups:
+                e = left_out_values(spectrum, s, y_part.T, projected.T, left_out).T * y_part
+            else:
+                e = _judged_rows(spectrum, s, h, y_part, projected)
+            row[part] = signal_to_noise(e.mean(axis=1), np.einsum("ij,ij->i", e, e) / len(y))
     return rows
 
 
-def quadratic_rows(spectrum: Spectrum, shrinkages: Sequence[Values], y: Matrix) -> Matrix:
+def _judged_rows(spectrum: Spectrum, s: Values, h: Values, y: Matrix, projected: Matrix) -> Matrix:
+    """``e`` transposed, (columns, N), without temporary matrices."""
+    e: Matrix = (projected * s) @ spectrum.vectors.T
+    e -= y * h
+    e *= y
+    e *= 1 / np.maximum(1 - h, _CERTAIN)
+    return e
+
+
+def signal_to_noise(mean: Values, mean_square: Values) -> Values:
+    """``mean / std`` from the first two moments; 0 without noise."""
+    spread = np.sqrt(np.maximum(mean_square - mean**2, 0))
+    return np.divide(mean, spread, out=np.zeros_like(mean), where=spread > 0)
+
+
+def quadratic_rows(w: Values, shrinkages: Sequence[Values], projected: Matrix) -> Matrix:
     """``sum_k s_k (U_k' y)^2`` for each ridge (KFDA), and with ``s = w`` (MMD) last: (ridges + 1, columns)."""
-    squares = (spectrum.vectors.T @ y) ** 2
-    return np.stack([*shrinkages, spectrum.values]) @ squares
+    return np.stack([*shrinkages, w]) @ (projected * projected)
 
 
 def potential_rows(potentials: Matrix, y: Matrix) -> Matrix:

@@ -1,24 +1,23 @@
-"""The test that splits nothing: four families of statistics on all rows, one exact p-value.
+"""The test that splits nothing: many statistics on all rows, one exact p-value.
 
-For every kernel and every ridge of a grid there is one row of values over the same B + 1 relabellings:
+Voices (:mod:`tellapart.inference.voices`) give one row of values for each statistic over the same B + 1 relabellings.
+Within a family the loudest row speaks (standard scores; scores of a fitted Pearson III distribution for quadratic
+statistics, which are skewed). Families are joined, and the rank of the observed labelling among all is the p-value.
 
-- *left out*: signal-to-noise of the witness learned from all rows but one, at that row. Loud where the difference is
-  local; any kernel and ridge may be the right one.
-- *fitted*: the kernel Fisher discriminant's statistic. A little louder where the difference is smooth.
-- *mean*: the squared maximum mean discrepancy. Loudest on plain shifts.
-- *potential*: means of functions that never saw a label, the pooled potential and the leverages, two-sided. They see
-  changes of scale and covariance in many columns.
+Level: labels enter through the contrasts only, and all columns are treated alike. Under the null hypothesis the
+observed column is as likely as any other to have any rank, so ``P(p <= level) <= level`` at any number of rows.
 
-Within a family the loudest row speaks (z-scores; Pearson III tails for the quadratic rows, which are skewed). Between
-families the rank p-values are joined by their harmonic mean, and its own rank among the relabellings is the p-value.
-
-Level: labels enter through the columns of Y only, and all columns are treated alike. Under exchangeability of the rows
-the observed column is as likely as any other to have any rank, so ``P(p <= level) <= level`` at any number of rows.
+Early stopping: the test looks after 99, 199, 399, ... relabellings and stops at the first look at which at least
+`stop_after` of them are as loud as the observed labelling. Let ``p_k`` be the p-value of look k, which is exact by
+itself, and ``t_k`` the smallest p-value at which the test stops there; ``t_k`` falls with k. For any level, let j be
+the first look with ``t_j <= level`` (else the last). A p-value of at most `level` needs a look k >= j; if k > j the
+test went on at j, so ``p_j < t_j <= level``. Either way ``p_j <= level``, which has probability at most `level`:
+looking costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,34 +25,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
-from tellapart._progress import progress
-from tellapart.inference.combination import joined, pvalue_of_first, rank_pvalues, standard_scores, tail_scores
-from tellapart.inference.leave_one_out import (
-    Spectrum,
-    leave_one_out_rows,
-    left_out_values,
-    potential_rows,
-    quadratic_rows,
-)
-from tellapart.kernels import BandwidthGrid, Gaussian, Kernel, Laplace, as_kernel, kernel_matrix
-from tellapart.pairs import Pairs
-from tellapart.samples import Samples
+from tellapart._threads import side_by_side
+from tellapart.inference.combination import joined, pvalue_of_first, rank_pvalues, skewed_scores, standard_scores
+from tellapart.inference.exchange import Relabellings
+from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid, Ridges, left_out_values
+from tellapart.inference.voices import KernelVoice, Row, Voice
+from tellapart.kernels import BandwidthGrid, Gaussian, Kernel, Laplace, as_kernel
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-FREEDOMS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
-MOST_ROWS = 4000  # exact kernel matrices: 128 MB each, and their decomposition takes half a minute at this size
-FAMILIES = ("left out", "fitted", "mean", "potential")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One statistic: its family, kernel and effective degrees of freedom (None where there is no ridge)."""
-
-    family: str
-    kernel: Kernel
-    freedom: float | None
+FIRST_LOOK = 99
+# Family -> its weight where families are joined. Shifts are the most common difference; of all columns and of pairs of
+# columns the other families know a part.
+FAMILIES = {
+    "left out": 1.0,
+    "kernel": 1.0,
+    "linear": 1.5,
+    "potential": 1.0,
+    "single columns": 1.0,
+    "all columns": 0.5,
+    "pairs of columns": 0.5,
+}
+OF_KERNELS = ("left out", "kernel", "potential")
+_UNSKEWED = ("left out", "potential")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +57,16 @@ class Hearing:
 
     statistic: float
     pvalue: float
+    draws: int  # relabellings that were looked at
     family_pvalues: dict[str, float]  # rank p-value of each family by itself; the joint one pays for the choice
     rows: tuple[Row, ...]
     scores: Values  # how loud each row was, on the scale of its family
-    evidence: Values  # left-out witness value of each row of data, by the loudest left-out statistic
+    together: Values  # what the families say together, for every labelling, the observed one first
 
-    def loudest(self, family: str) -> tuple[Row, float]:
-        """The loudest statistic of a family, and its score."""
-        best = max((s, i) for i, (r, s) in enumerate(zip(self.rows, self.scores, strict=True)) if r.family == family)
-        return self.rows[best[1]], float(best[0])
+    def loudest(self, family: str) -> tuple[int, float]:
+        """Which statistic of a family was loudest, and its score."""
+        best = max((s, -i) for i, (r, s) in enumerate(zip(self.rows, self.scores, strict=True)) if r.family == family)
+        return -best[1], float(best[0])
 
 
 def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator) -> list[Kernel]:
@@ -92,62 +88,86 @@ def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator) -> list[Ker
     return found
 
 
-def checked_freedoms(freedoms: Any) -> tuple[float, ...]:
-    """Positive effective degrees of freedom."""
-    if isinstance(freedoms, str) or not isinstance(freedoms, Iterable) or not (listed := list(freedoms)):
-        raise ValueError(f"`freedoms` must be a non-empty sequence of positive numbers, got {freedoms!r}.")
-    return tuple(checks.positive("freedoms", f) for f in listed)
+def looks(draws: int, stop_after: int | None) -> Iterator[int]:
+    """Numbers of relabellings after which to look.
+
+    >>> list(looks(499, 20)), list(looks(499, None))
+    ([99, 199, 399, 499], [499])
+    """
+    look = FIRST_LOOK
+    while stop_after is not None and look < draws:
+        yield look
+        look = 2 * look + 1
+    yield draws
 
 
-def whole_rows(samples: Samples) -> Values:
-    """The pooled rows in float64, if there are enough to judge and few enough for exact kernel matrices."""
-    for name, size in (("x", samples.n), ("y", samples.m)):
-        if size < 2:
-            raise ValueError(f"`{name}` must have at least 2 rows, got {size}.")
-    if samples.n + samples.m > MOST_ROWS:
-        raise ValueError(
-            f"`x` and `y` must have at most {MOST_ROWS} rows together, got {samples.n + samples.m}. Use witness_test, "
-            "which takes more, or a random part of the rows."
-        )
-    return samples.pooled.astype(np.float64)
-
-
-def heard(rows: Values, kernels: Sequence[Kernel], freedoms: Sequence[float], y: Matrix) -> Hearing | None:
-    """All statistics on the pooled `rows` for the relabellings `y`; None if no kernel tells any rows apart."""
-    pairs = Pairs(rows, rows)
-    named: list[Row] = []
-    values: list[Matrix] = []
-    evidence: list[tuple[float, Values]] = []
-    for kernel in progress(list(kernels), "statistics of all rows"):
-        k = kernel_matrix(kernel, pairs)
-        potential = k.mean(axis=0)
-        spectrum = Spectrum.of(k)
-        usable = [f for f in freedoms if f <= min(len(rows) / 2, 0.9 * len(spectrum.values))]
-        if not usable:
-            continue
-        shrinkages = [spectrum.shrinkage(spectrum.ridge_for(f)) for f in usable]
-        left_out = leave_one_out_rows(spectrum, shrinkages, y)
-        functions = np.stack([potential, *(spectrum.leverage(s) for s in shrinkages)])
-        values += [left_out, quadratic_rows(spectrum, shrinkages, y), potential_rows(functions, y)]
-        named += [Row("left out", kernel, f) for f in usable] + [Row("fitted", kernel, f) for f in usable]
-        named += [Row("mean", kernel, None), Row("potential", kernel, None)]
-        named += [Row("potential", kernel, f) for f in usable]
-        loudest = int(np.argmax(standard_scores(left_out)[:, 0]))
-        score = float(standard_scores(left_out)[loudest, 0])
-        evidence.append((score, left_out_values(spectrum, shrinkages[loudest], y[:, :1])[:, 0]))
-    if not named:
+def heard(
+    voices: Sequence[Voice],
+    relabellings: Relabellings,
+    families: Collection[str] = tuple(FAMILIES),
+    stop_after: int | None = None,
+) -> Hearing | None:
+    """All statistics for the relabellings, look by look; None if there is nothing that could speak."""
+    rows = tuple(row for voice in voices for row in voice.rows)
+    if not any(row.family in families for row in rows):
         return None
-    return _concluded(tuple(named), np.concatenate(values), max(evidence, key=lambda e: e[0])[1])
+    values = np.empty((len(rows), 0))
+    for draws in looks(relabellings.columns - 1, stop_after):
+        y = relabellings.contrast(columns=slice(values.shape[1], draws + 1))
+        values = np.concatenate([values, said_by(voices, y)], axis=1)
+        hearing = concluded(rows, values, families)
+        if stop_after is not None and hearing.pvalue * (draws + 1) > stop_after:
+            break
+    return hearing
 
 
-def _concluded(rows: tuple[Row, ...], values: Matrix, evidence: Values) -> Hearing:
+def said_by(voices: Sequence[Voice], y: Matrix) -> Matrix:
+    """All statistics for some contrasts: (statistics, columns)."""
+    return np.concatenate(side_by_side(lambda voice: voice.values(y), voices, "statistics of all relabellings"))
+
+
+def concluded(rows: tuple[Row, ...], values: Matrix, chosen: Collection[str] = tuple(FAMILIES)) -> Hearing:
+    """One p-value out of all values: (statistics, relabellings)."""
     families = np.array([r.family for r in rows])
-    scores = np.empty_like(values)
-    for family in FAMILIES:
+    present = [family for family in FAMILIES if family in families and family in chosen]
+    scores = np.zeros(len(rows))
+    loudest = np.empty((len(present), values.shape[1]))
+    for i, family in enumerate(present):
         mine = families == family
-        scored = tail_scores if family in ("fitted", "mean") else standard_scores
-        scores[mine] = scored(values[mine])
-    loudest = np.stack([scores[families == family].max(axis=0) for family in FAMILIES])
-    alone = {family: float(rank_pvalues(row)[0]) for family, row in zip(FAMILIES, loudest, strict=True)}
-    together = joined(loudest)
-    return Hearing(float(together[0]), pvalue_of_first(together), alone, rows, scores[:, 0], evidence)
+        scored = standard_scores(values[mine]) if family in _UNSKEWED else skewed_scores(values[mine])
+        scores[mine], loudest[i] = scored[:, 0], scored.max(axis=0)
+    alone = {family: float(rank_pvalues(row)[0]) for family, row in zip(present, loudest, strict=True)}
+    together = joined(loudest, [FAMILIES[family] for family in present])
+    return Hearing(float(together[0]), pvalue_of_first(together), values.shape[1] - 1, alone, rows, scores, together)
+
+
+def evidence(voices: Sequence[Voice], hearing: Hearing, y: Values) -> Values | None:
+    """Left-out witness value of every row, for the observed contrast `y`, by the loudest left-out statistic, if any."""
+    if "left out" not in hearing.family_pvalues:
+        return None
+    index, _ = hearing.loudest("left out")
+    for voice in voices:
+        if index < len(voice.rows):
+            break
+        index -= len(voice.rows)
+    if not isinstance(voice, KernelVoice):
+        raise TypeError("left-out values come from a kernel")
+    s, spectrum = voice.shrinkages[index], voice.spectrum
+    values = left_out_values(spectrum, s, y[:, None], left_out=voice.left_out)[:, 0]
+    return np.asarray(values / (spectrum.base * np.sqrt(len(values))))
+
+
+def as_ridges(ridges: Any) -> RidgeGrid:
+    """A grid of ridges from degrees of freedom, or from plain numbers."""
+    if isinstance(ridges, DegreesOfFreedom | Ridges):
+        return ridges
+    return Ridges(tuple(checks.positives("ridges", ridges)))
+
+
+def as_families(families: Any, own_kernels: bool) -> tuple[str, ...]:
+    """Names of families. With kernels of the user's own, by default only those families that are made of kernels."""
+    if families is None:
+        return OF_KERNELS if own_kernels else tuple(FAMILIES)
+    if isinstance(families, str) or not isinstance(families, Iterable) or not (listed := list(families)):
+        raise ValueError(f"`families` must be a non-empty sequence of {', '.join(FAMILIES)}, got {families!r}.")
+    return tuple(checks.one_of("families", family, tuple(FAMILIES)) for family in listed)

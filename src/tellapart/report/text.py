@@ -35,21 +35,42 @@ def to_text(result: dict[str, Any], level: float = 0.05) -> str:
 
 def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
     """The same for the test without a split."""
-    sizes = result["sizes"]
-    tried = f"kernel and ridge chosen within each of {result['n_permutations']} relabellings of {result['exchanged']}"
+    sizes, draws = result["sizes"], result["draws"]
+    tried = f", from {draws} relabellings of {result['exchanged']}" if draws else ""
     rows = [
-        ("p-value", f"{result['pvalue']:.4g}, exact, {tried}"),
+        ("p-value", f"{result['pvalue']:.4g}, exact{tried}"),
         ("rows", f"{sizes['n']} + {sizes['m']} of {_columns(sizes['columns'])}, each learned and judged"),
+        ("effect", _effect_words(result)),
     ]
-    if result["families"]:
-        rows.append(
-            ("effect", f"{result['auc']:.2f} of pairs are put in the right order by a witness that saw neither")
-        )
-    for name, loudest in sorted(result["families"].items(), key=lambda item: item[1]["pvalue"]):
-        at = f", {_number(loudest['freedom']):.3g} degrees of freedom" if loudest["freedom"] is not None else ""
-        rows.append((name, f"p = {loudest['pvalue']:.3g} by itself, with {spec_words(loudest['kernel'])}{at}"))
+    heard = sorted(result["families"].items(), key=lambda item: item[1]["pvalue"])
+    rows += [(name, f"p = {loudest['pvalue']:.3g} by itself: {_loudest_words(loudest)}") for name, loudest in heard]
+    rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
     return _laid_out(result, rows, level)
+
+
+def _effect_words(result: dict[str, Any]) -> str:
+    """How large the difference is: the order of pairs, and what is certain of the distributions."""
+    words = f"{result['auc']:.0%} of pairs are put in the right order by a witness that saw neither (50% is chance)"
+    if result["certified"]:
+        words += f"; at least {result['certified']:.1%} of the probability lies elsewhere, with confidence 95%"
+    return words
+
+
+def to_several_text(result: dict[str, Any], level: float = 0.05) -> str:
+    """A verdict on several samples, and a line for each pair."""
+    rows = [
+        ("p-value", f"{result['pvalue']:.4g} that all are alike, exact, from {result['draws']} relabellings"),
+        ("rows", f"{' + '.join(map(str, result['sizes']))} of {_columns(result['columns'])}"),
+    ]
+    for pair in result["pairs"]:
+        i, j = pair["between"]
+        told = "differ" if pair["pvalue"] <= level else "no difference found"
+        loudest = f", loudest: {pair['family']}" if pair["family"] and pair["pvalue"] <= level else ""
+        rows.append((f"{i} and {j}", f"{told}: p = {pair['pvalue']:.3g} allowing for all pairs{loudest}"))
+    rows.append(("computed", f"from {result['computed']}"))
+    rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
+    return _laid_out({**result, "notes": []}, rows, level)
 
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -66,12 +87,26 @@ def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
     return _laid_out(result, rows, level)
 
 
+def _loudest_words(loudest: dict[str, Any]) -> str:
+    """What the loudest statistic of a family is made of."""
+    parts = [loudest["detail"]] if loudest["detail"] else []
+    if loudest["column"] is not None:
+        parts.append(f"column {loudest['column']}")
+    if loudest["kernel"] is not None and loudest["kernel"].get("class") != "Energy":
+        parts.append(spec_words(loudest["kernel"]))
+    if loudest["freedom"] is not None:
+        parts.append(f"{_number(loudest['freedom']):.3g} degrees of freedom")
+    return ", ".join(parts)
+
+
 def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
     lines = [verdict_sentence(result["pvalue"], level), ""]
+    rows = rows + [("note", note) for note in result["notes"]]
+    wide = max(11, *(len(label) for label, _ in rows))
     for label, words in rows:
-        filled = textwrap.wrap(words, _WIDTH - 15, break_on_hyphens=False) or [""]
-        lines += [f"  {label:<11}  {filled[0]}"] + [" " * 15 + more for more in filled[1:]]
-    return "\n".join(lines + [f"  {'note':<11}  {note}" for note in result["notes"]])
+        filled = textwrap.wrap(words, _WIDTH - wide - 4, break_on_hyphens=False) or [""]
+        lines += [f"  {label:<{wide}}  {filled[0]}"] + [" " * (wide + 4) + more for more in filled[1:]]
+    return "\n".join(lines)
 
 
 def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:

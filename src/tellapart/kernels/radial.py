@@ -1,22 +1,10 @@
-"""Kernels: Gaussian, Laplace, Matern, inverse multiquadric, polynomial, linear. They add and multiply.
-
-A kernel is a small frozen value. ``kernel(a, b)`` is the matrix of its values on the rows of `a` and `b`; any
-callable with that signature can stand in for one. Bandwidths may be numbers, one number per column, or the name
-of a rule that is resolved on pooled rows, without looking at which sample a row is from.
-
-Examples
---------
->>> import numpy as np
->>> z = np.array([[0.0], [1.0]])
->>> (0.5 * Gaussian(1.0) + Linear())(z, z).round(3).tolist()
-[[0.5, 0.303], [0.303, 1.5]]
-"""
+"""Radial kernels: functions of the distance between two rows in bandwidths, and grids of them."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -25,6 +13,7 @@ from numpy.typing import NDArray
 
 from tellapart._arrays import FloatArray
 from tellapart._checks import one_of, positive, whole
+from tellapart.kernels.base import Kernel
 from tellapart.pairs import Matrix, Pairs, column_spreads, pairwise_distances
 
 # "median": median distance of pooled rows; "scaled-median": the same after every column is divided by its spread.
@@ -55,31 +44,6 @@ def scaled_bandwidth(size: float, unit: Sequence[float] | NDArray[np.float64]) -
     return tuple(float(size * u) for u in unit)
 
 
-class Kernel(ABC):
-    """A positive definite kernel. Sums, products and positive multiples of kernels are kernels."""
-
-    @abstractmethod
-    def of(self, pairs: Pairs) -> Matrix:
-        """The kernel matrix of `pairs`, as a new array."""
-
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        """Return the same kernel, every bandwidth rule replaced by its number on the pooled `rows`."""
-        return self
-
-    def __call__(self, a: FloatArray, b: FloatArray) -> Matrix:
-        return self.of(Pairs(a, b))
-
-    def __add__(self, other: Kernel) -> Kernel:
-        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
-
-    def __mul__(self, other: Kernel | float) -> Kernel:
-        if isinstance(other, Kernel):
-            return Product(self, other)
-        return Scaled(other, self) if isinstance(other, int | float | np.number) else NotImplemented
-
-    __rmul__ = __mul__
-
-
 @dataclass(frozen=True)
 class Radial(Kernel):
     """A kernel of the distance between two rows, measured in bandwidths."""
@@ -96,7 +60,7 @@ class Radial(Kernel):
         if not isinstance(self.bandwidth, str):
             return self
         unit = column_spreads(rows) if self.bandwidth == "scaled-median" else np.ones(rows.shape[1])
-        typical = float(np.median(pairwise_distances(rows / unit, rng)))
+        typical = float(np.median(pairwise_distances(rows / unit, rng, getattr(self, "norm", "l2"))))
         return replace(self, bandwidth=scaled_bandwidth(typical or 1.0, unit))
 
     def _unit_and_size(self, pairs: Pairs) -> tuple[tuple[float, ...], float]:
@@ -199,107 +163,12 @@ class InverseMultiquadric(Radial):
 
 
 @dataclass(frozen=True)
-class Polynomial(Kernel):
-    """``(scale a . b + offset)^degree``: sees the moments up to `degree`. Not invariant to shifts of the data."""
-
-    degree: int = 2
-    scale: float = 1.0
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        whole("degree", self.degree)
-        positive("scale", self.scale)
-        if self.offset != 0:
-            positive("offset", self.offset)
-
-    def of(self, pairs: Pairs) -> Matrix:
-        k: Matrix = (self.scale * pairs.products() + self.offset) ** int(self.degree)
-        return k
-
-
-@dataclass(frozen=True)
-class Linear(Kernel):
-    """``a . b``: sees the means of the columns, nothing else."""
-
-    def of(self, pairs: Pairs) -> Matrix:
-        return pairs.products().copy()
-
-
-@dataclass(frozen=True)
-class Sum(Kernel):
-    """``first + second``."""
-
-    first: Kernel
-    second: Kernel
-
-    def of(self, pairs: Pairs) -> Matrix:
-        return self.first.of(pairs) + self.second.of(pairs)
-
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Sum(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
-
-
-@dataclass(frozen=True)
-class Product(Kernel):
-    """``first * second``, entry by entry."""
-
-    first: Kernel
-    second: Kernel
-
-    def of(self, pairs: Pairs) -> Matrix:
-        return self.first.of(pairs) * self.second.of(pairs)
-
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Product(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
-
-
-@dataclass(frozen=True)
-class Scaled(Kernel):
-    """``factor * kernel`` with a positive factor."""
-
-    factor: float
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        positive("factor", self.factor)
-
-    def of(self, pairs: Pairs) -> Matrix:
-        return float(self.factor) * self.kernel.of(pairs)
-
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Scaled(self.factor, self.kernel.resolved(rows, rng))
-
-
-@dataclass(frozen=True)
-class FromFunction(Kernel):
-    """Any function ``(a, b) -> matrix`` as a kernel."""
-
-    function: Callable[[FloatArray, FloatArray], Any]
-
-    def of(self, pairs: Pairs) -> Matrix:
-        k = np.array(self.function(pairs.a, pairs.b))
-        if k.dtype.kind not in "biuf":
-            raise TypeError(f"`kernel` must return real numbers, got dtype {k.dtype} from {self.function!r}.")
-        k = k.astype(np.float64, copy=False)
-        if pairs.same and k.ndim == 2 and len(k) == len(k.T) and not _symmetric(k):
-            raise ValueError(
-                "`kernel` must be symmetric, k(a, b) = k(b, a), got a matrix that is not on one table of rows from "
-                f"{self.function!r}."
-            )
-        return k
-
-
-def _symmetric(k: Matrix) -> bool:
-    """Up to rounding; NaN is another complaint."""
-    return not (np.abs(k - k.T) > 1e-8 * np.abs(k).max(initial=0.0)).any()
-
-
-@dataclass(frozen=True)
 class BandwidthGrid:
     """Kernels of one shape whose bandwidths span the distances found among the pooled rows.
 
     The bandwidths are `count` steps of a geometric sequence from a quarter of the 5 % quantile of the pairwise
-    distances to twice their 95 % quantile: from "only near neighbours matter" to "nearly linear".
+    distances (in the norm of the kernel) to twice their 95 % quantile: from "only near neighbours matter" to "nearly
+    linear".
 
     Parameters
     ----------
@@ -322,31 +191,8 @@ class BandwidthGrid:
     def kernels(self, rows: FloatArray, rng: np.random.Generator) -> list[Kernel]:
         """The kernels for these pooled rows, narrowest first."""
         unit = column_spreads(rows) if self.scaled else np.ones(rows.shape[1])
-        near, far = np.quantile(pairwise_distances(rows / unit, rng), [0.05, 0.95])
+        distances = pairwise_distances(rows / unit, rng, getattr(self.shape, "norm", "l2"))
+        near, far = np.quantile(distances, [0.05, 0.95])
         far = far or 1.0
         sizes = np.geomspace((near or far / 100) / 4, 2 * far, int(self.count))
         return [replace(self.shape, bandwidth=scaled_bandwidth(float(s), unit)) for s in sizes]
-
-
-def as_kernel(kernel: Any) -> Kernel:
-    """A kernel, or a callable ``(a, b) -> matrix``, as a kernel."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if callable(kernel) and not isinstance(kernel, type):
-        return FromFunction(kernel)
-    raise TypeError(f"`kernel` must be a kernel such as Gaussian(0.5) or a function (a, b) -> matrix, got {kernel!r}.")
-
-
-def kernel_matrix(kernel: Kernel, pairs: Pairs) -> Matrix:
-    """The matrix of `kernel`, checked for shape and for NaN."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        k = kernel.of(pairs)
-    wanted = (len(pairs.a), len(pairs.b))
-    if k.shape != wanted:
-        raise ValueError(f"`kernel` must return a matrix of shape {wanted}, got {k.shape} from {kernel!r}.")
-    if not np.isfinite(k.sum()) and not np.isfinite(k).all():  # one pass where all is well
-        raise ValueError(
-            f"`kernel` must return finite values, got {int((~np.isfinite(k)).sum())} NaN or infinite ones from "
-            f"{kernel!r}. Bring the columns to a common scale, or choose a kernel of distances such as Gaussian()."
-        )
-    return k

@@ -1,0 +1,84 @@
+"""Which way for how many rows: everything in memory, or one pass in folds, within a budget of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tellapart._arrays import FloatArray
+from tellapart.inference.exchange import Exchange, Relabellings
+from tellapart.inference.folds import FOLDS, InFolds, PooledRows
+from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
+from tellapart.inference.leave_one_out import RidgeGrid
+from tellapart.inference.voices import MOST_COLUMNS_PAIRED
+from tellapart.inference.whole_sample import Hearing, as_kernels
+
+Values = NDArray[np.float64]
+
+MOST_IN_MEMORY = 10_000  # rows: beyond, blocks of all distances cost more than folds do
+_LEAST_RANK = 40
+_NUMBER = 8  # bytes
+_OVERHEAD = 1.5  # temporary copies
+
+
+class Ensemble(Protocol):
+    """Everything that was prepared without labels, ready to be heard for any labellings."""
+
+    @property
+    def words(self) -> str: ...
+
+    def heard(
+        self, relabellings: Relabellings, families: Collection[str], stop_after: int | None
+    ) -> Hearing | None: ...
+
+    def evidence(self, hearing: Hearing, relabellings: Relabellings) -> Values | None: ...
+
+
+def prepared(
+    parts: Sequence[FloatArray],
+    kernels: Any,
+    ridges: RidgeGrid,
+    families: Collection[str],
+    exchange: Exchange,
+    draws: int,
+    memory: float,
+    rng: np.random.Generator,
+) -> Ensemble:
+    """The ensemble for the rows of all samples, within about `memory` bytes beside the rows themselves."""
+    rows = PooledRows(tuple(parts))
+    pilot = rows.take(np.arange(len(rows)) if len(rows) <= PILOT_ROWS else _some(len(rows), rng))
+    tried = as_kernels(kernels, pilot, rng)
+    if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
+        return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng)
+    rank, chunk = _affordable(len(tried), draws + 1, pilot.shape[1], memory)
+    return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
+
+
+def _some(size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.sort(rng.choice(size, PILOT_ROWS, replace=False))
+
+
+def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
+    rank = rows if rows <= EXACT_ROWS else min(RANK, rows)
+    return _OVERHEAD * _NUMBER * rows * ((kernels + 3) * rank + draws)
+
+
+def _affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
+    """Features for each kernel, and rows in a chunk, that keep one pass within the budget."""
+    rank = RANK
+    while rank >= _LEAST_RANK:
+        sums = _OVERHEAD * _NUMBER * kernels * FOLDS * rank * (rank + columns)
+        pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
+        sums += _OVERHEAD * _NUMBER * columns * (7 * d + pairs)
+        a_row = _NUMBER * (3 * columns + 8 * rank + 12 * d + 2 * pairs)
+        chunk = int((0.8 * memory - sums) / a_row)
+        if chunk >= 256:
+            return rank, min(chunk, 8192)
+        rank //= 2
+    raise ValueError(
+        f"`memory` must hold the sums of {kernels} kernels for {columns} relabellings, got {memory / 1e9:.3g} GB. "
+        "Allow more, or pass fewer kernels or permutations."
+    )
