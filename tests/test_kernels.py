@@ -391,7 +391,7 @@ def test_precomputed_kernels_look_their_values_up():
     k = ROWS @ ROWS.T
     kernel = Precomputed(k)
     assert_allclose(kernel(np.array([[2.0], [0.0]]), np.array([[1.0], [2.0], [3.0]])), k[[2, 0]][:, [1, 2, 3]])
-    with pytest.raises(ValueError, match="cannot go with|stands for all rows"):
+    with pytest.raises(ValueError, match="stands for all rows"):
         kernel(ROWS, ROWS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -320,5 +321,5 @@ def _numbered_parts(x: Any, y: Any, kernels: Sequence[Any]) -> Parts:
                 f"got {len(kernel.matrix)}."
             )
     ends = np.cumsum([0, *sizes])
-    rows = tuple(np.arange(a, b, dtype=np.float64)[:, None] for a, b in zip(ends[:-1], ends[1:], strict=True))
+    rows = tuple(np.arange(a, b, dtype=np.float64)[:, None] for a, b in pairwise(ends))
     return Parts(rows, None, True)

@@ -221,7 +221,7 @@ class InFolds:
         of_columns = ColumnSums.of(landmarks, pilot) if set(families) - set(OF_KERNELS) else None
         together = exchange.together
         fold = (rng.permutation(int(together.max()) + 1) % FOLDS).astype(np.uint8)[together]
-        captured = captured_words(len(landmarks), [k.mapped.captured(pilot[:500]) for k in of_kernels] or [1.0])
+        captured = captured_words(len(landmarks), [k.mapped.captured(pilot[:200]) for k in of_kernels] or [1.0])
         words = f"{FOLDS} folds in one pass, {captured}"
         return cls(rows, exchange, ridges, fold, landmarks, tuple(of_kernels), of_columns, chunk, words)
 

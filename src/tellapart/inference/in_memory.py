@@ -22,8 +22,9 @@ Matrix = NDArray[np.float64]
 
 EXACT_ROWS = 600  # the decomposition of a matrix of this size takes 30 ms, of one twice as large 250 ms
 RANK = 320  # features of a kernel: two and a half times the largest number of degrees of freedom
+_LEAST_RANK = 160
 PILOT_ROWS = 2000  # rows among which landmarks are found
-_JUDGED = 500  # rows on which the error of the features is measured
+_JUDGED = 200  # rows on which the error of the features is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,7 @@ def few_features(
 ) -> tuple[list[KernelVoice | None], str]:
     """Voices of kernels by features from landmarks that all kernels share, and how much of the kernels they capture."""
     pilot = z[rng.choice(len(z), min(len(z), PILOT_ROWS), replace=False)]
+    rank = min(rank, max(_LEAST_RANK, len(z) // 4))
     landmarks = pilot[pivots(kernels[len(kernels) // 8], pilot, rank, rng)]
     pairs = Pairs(z, landmarks)
     some = z[rng.choice(len(z), min(len(z), _JUDGED), replace=False)]

@@ -2,7 +2,7 @@
 
 Landmarks are drawn from a random part of the pooled rows by randomly pivoted Cholesky decomposition: each next one with
 a probability proportional to what the features so far leave unexplained of its row. For landmarks C the Nystrom
-features are ``phi(z) = k(z, C) V D^{-1/2}`` with ``k(C, C) = V D V'``; their inner products are the best
+features are ``phi(z) = L^{-1} k(C, z)`` with ``k(C, C) = L L'``; their inner products are the best
 approximation to the kernel from these landmarks. The error is known: ``k(z, z) - |phi(z)|^2`` is never negative, and
 its share of the trace is what a result reports.
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from tellapart._arrays import FloatArray, IndexArray
 from tellapart.kernels import Kernel, kernel_matrix
@@ -28,6 +28,7 @@ Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _RANK = 1e-10
+_BLOCK = 16  # landmarks that are drawn together
 
 
 def diagonal(kernel: Kernel, rows: FloatArray) -> Values:
@@ -37,22 +38,34 @@ def diagonal(kernel: Kernel, rows: FloatArray) -> Values:
 
 
 def pivots(kernel: Kernel, rows: FloatArray, count: int, rng: np.random.Generator) -> IndexArray:
-    """Indices of at most `count` rows, by randomly pivoted Cholesky decomposition of their kernel matrix."""
+    """Indices of at most `count` rows, by randomly pivoted Cholesky decomposition of their kernel matrix, in blocks."""
     n, count = len(rows), min(count, len(rows))
     left = diagonal(kernel, rows)
     whole = left.sum()
-    factor = np.zeros((n, count))
-    chosen: list[int] = []
-    for i in range(count):
-        if left.sum() <= _RANK * whole:
-            break
-        p = int(rng.choice(n, p=left / left.sum()))
-        column = kernel_matrix(kernel, Pairs(rows, rows[p : p + 1]))[:, 0] - factor[:, :i] @ factor[p, :i]
-        factor[:, i] = column / np.sqrt(column[p])
-        left = np.maximum(left - factor[:, i] ** 2, 0)
-        left[p] = 0
-        chosen.append(p)
-    return np.array(chosen, dtype=np.intp)
+    factor = np.empty((n, 0))
+    chosen: list[IndexArray] = []
+    while factor.shape[1] < count and left.sum() > _RANK * whole:
+        size = min(_BLOCK, count - factor.shape[1], int((left > 0).sum()))
+        block = rng.choice(n, size, replace=False, p=left / left.sum())
+        columns = kernel_matrix(kernel, Pairs(rows, rows[block])) - factor @ factor[block].T
+        new = _whitened(columns, columns[block])
+        factor = np.concatenate([factor, new], axis=1)
+        left = np.maximum(left - (new * new).sum(axis=1), 0)
+        left[block] = 0
+        chosen.append(block)
+    return np.concatenate(chosen) if chosen else np.zeros(1, dtype=np.intp)
+
+
+def _whitened(columns: Matrix, inner: Matrix) -> Matrix:
+    """``columns inner^{-1/2}``, as a Cholesky solve: its products are ``columns inner^{-1} columns'``."""
+    jitter = _RANK * float(np.trace(inner)) + 1e-300
+    try:
+        factor = cholesky(inner + jitter * np.eye(len(inner)), lower=True, check_finite=False)
+        return np.asarray(solve_triangular(factor, columns.T, lower=True, check_finite=False).T)
+    except np.linalg.LinAlgError:  # positive definite up to rounding only: leave the lost directions out
+        values, vectors = eigh(inner, check_finite=False)
+        keep = values > _RANK * max(values[-1], 0.0)
+        return np.asarray(columns @ (vectors[:, keep] / np.sqrt(values[keep])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +74,16 @@ class FeatureMap:
 
     kernel: Kernel
     landmarks: FloatArray  # (r, d)
-    whitening: Matrix  # (r, rank)
+    inner: Matrix  # (r, r)
 
     @classmethod
     def of(cls, kernel: Kernel, landmarks: FloatArray) -> FeatureMap:
         """The features that these landmarks make of a kernel."""
-        values, vectors = eigh(kernel_matrix(kernel, Pairs(landmarks, landmarks)), check_finite=False, driver="evd")
-        keep = values > _RANK * max(values[-1], 0.0)
-        return cls(kernel, landmarks, vectors[:, keep] / np.sqrt(values[keep]))
+        return cls(kernel, landmarks, kernel_matrix(kernel, Pairs(landmarks, landmarks)))
 
     def features(self, pairs: Pairs) -> Matrix:
         """Features of the rows ``pairs.a``, where ``pairs.b`` are the landmarks: (rows, rank)."""
-        return np.asarray(kernel_matrix(self.kernel, pairs) @ self.whitening)
+        return _whitened(kernel_matrix(self.kernel, pairs), self.inner)
 
     def captured(self, rows: FloatArray) -> float:
         """Share of the kernel's trace on some rows that the features have."""
