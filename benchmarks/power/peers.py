@@ -92,7 +92,9 @@ def energy(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> float:
 # MMD-FUSE: Biggs, Schrab and Gretton (2023), arXiv:2306.08777. The statistic is the log of the mean over kernels of
 # exp(lambda T), T a normalised MMD. Constants follow the code published with it, from which the published figures come:
 # T = n (n - 1) MMD^2 / sqrt(sum k^2) over all pairs of pooled rows, and lambda = sqrt(n (n - 1)), n the smaller sample.
-# T is of order 1 without a difference, so this soft maximum is nearly the maximum.
+# T is of order 1 without a difference, so this soft maximum is nearly the maximum. (With lambda = 1 it finds smooth
+# differences a little more often, and the mixture with sd 0.7 in 0.38 of 60 trials; with the code's in 0.52, where
+# 0.51 is published.)
 
 
 def fuse_bandwidths(distances: np.ndarray, total: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from tellapart._version import __version__
 from tellapart.inference.certificate import Certificate, certify
 from tellapart.inference.ensemble import prepared
 from tellapart.inference.exchange import Exchange, PerSample, sample_names
+from tellapart.inference.folds import PooledRows
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid
 from tellapart.inference.null import Permutation
 from tellapart.inference.prequential import Prequential
@@ -84,14 +85,16 @@ def tell_apart(
         labels do not matter; the p-value stays exact.
     groups : pair of arrays, optional
         A group for each row of `x` and of `y` (patients, days). Whole groups are relabelled, so rows of one group may
-        depend on each other; each group lies in one sample.
+        depend on each other; each group lies in one sample. How many rows a group has is part of what is compared: if
+        it differs by design, pass the number as `strata`.
     strata : pair of arrays, optional
         A stratum for each row of `x` and of `y` (hospitals, batches). Labels are exchanged within strata only, so
         strata may differ, and may be mixed differently in the two samples.
     pairs : bool
         Row i of `x` and row i of `y` belong together (before and after): labels are exchanged within pairs.
     blocks : int, optional
-        Rows are in the order of time: blocks of so many neighbouring rows are relabelled as a whole.
+        Rows are in the order of time: blocks of so many neighbouring rows are relabelled as a whole. Choose them longer
+        than the memory of the series.
     weights : pair of arrays, optional
         A positive weight for each row of `x` and of `y` (survey or Monte-Carlo weights). A weight belongs to its row
         and is relabelled with it: the null hypothesis is that rows with their weights are exchangeable.
@@ -126,7 +129,7 @@ def tell_apart(
     exchange = Exchange.among([len(part) for part in parts.rows], groups, strata, pairs, blocks, weights)
     used = {"kernels": kernels, "ridges": ridges, "families": families, "learner": learner, "null": null}
     used |= {"pairs": pairs, "blocks": blocks, "memory": memory}
-    made = Made(parts, exchange, used, record, generator)
+    made = Made(parts, exchange, used, record, generator, generator.permutation(len(exchange.unit_of_row)))
     if len(parts.rows) > 2:
         return made.several()
     return made.by_kernels() if learner is None else made.by_learner()
@@ -152,20 +155,25 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """One call of :func:`tell_apart`, its samples checked."""
+    """One call of :func:`tell_apart`, its samples checked.
+
+    Rows are computed with in random `order`: rounding treats rows at different places differently, and a place must not
+    tell which sample a row is from.
+    """
 
     parts: Parts
     exchange: Exchange
     used: dict[str, Any]
     record: dict[str, Any]
     rng: np.random.Generator
+    order: NDArray[np.intp]
 
     def by_kernels(self) -> TellApartResult:
         """The default: an ensemble of statistics, heard for relabellings."""
         families = as_families(self.used["families"], self.used["kernels"] is not None)
         null = self._permutation()
         ensemble = self._ensemble(families, null)
-        relabellings = self.exchange.labellings(int(null.n_permutations), self.rng)
+        relabellings = self.exchange.shuffled(self.order).labellings(int(null.n_permutations), self.rng)
         hearing = None if self.parts.constant else ensemble.heard(relabellings, families, null.stop_after)
         if hearing is None:
             note = "nothing tells any two rows apart, so nothing tells the samples apart"
@@ -174,7 +182,7 @@ class Made:
             hearing.statistic,
             hearing.pvalue,
             families=TellApartResult.families_of(hearing, self.parts.columns),
-            evidence=ensemble.evidence(hearing, relabellings),
+            evidence=self._in_place(ensemble.evidence(hearing, relabellings)),
             draws=hearing.draws,
             computed=ensemble.words,
         )
@@ -218,7 +226,9 @@ class Made:
         families = as_families(self.used["families"], self.used["kernels"] is not None)
         null = self._permutation()
         ensemble = self._ensemble(families, null)
-        heard = heard_several(ensemble, self.exchange, families, int(null.n_permutations), self.rng)
+        heard = heard_several(
+            ensemble, self.exchange.shuffled(self.order), families, int(null.n_permutations), self.rng
+        )
         return SeveralResult(
             heard.pvalue,
             heard.pairs,
@@ -242,7 +252,16 @@ class Made:
         ridges, memory = as_ridges(self.used["ridges"]), checks.positive("memory", self.used["memory"])
         draws = int(null.n_permutations)
         kernels = self.used["kernels"]
-        return prepared(self.parts.rows, kernels, ridges, families, self.exchange, draws, 1e9 * memory, self.rng)
+        rows, exchange = PooledRows(self.parts.rows, self.order), self.exchange.shuffled(self.order)
+        return prepared(rows, kernels, ridges, families, exchange, draws, 1e9 * memory, self.rng)
+
+    def _in_place(self, values: Values | None) -> Values | None:
+        """Values of the rows in the order in which the rows came."""
+        if values is None:
+            return None
+        placed = np.empty_like(values)
+        placed[self.order] = values
+        return placed
 
     def _result(
         self, statistic: float, pvalue: float, *, evidence: Values | None = None, **known: Any

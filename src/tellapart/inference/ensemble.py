@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart._arrays import FloatArray
 from tellapart.inference.exchange import Exchange, Relabellings
 from tellapart.inference.folds import FOLDS, InFolds, PooledRows
 from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
@@ -38,7 +37,7 @@ class Ensemble(Protocol):
 
 
 def prepared(
-    parts: Sequence[FloatArray],
+    rows: PooledRows,
     kernels: Any,
     ridges: RidgeGrid,
     families: Collection[str],
@@ -48,7 +47,6 @@ def prepared(
     rng: np.random.Generator,
 ) -> Ensemble:
     """The ensemble for the rows of all samples, within about `memory` bytes beside the rows themselves."""
-    rows = PooledRows(tuple(parts))
     pilot = rows.take(np.arange(len(rows)) if len(rows) <= PILOT_ROWS else _some(len(rows), rng))
     tried = as_kernels(kernels, pilot, rng)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:

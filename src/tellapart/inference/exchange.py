@@ -6,7 +6,8 @@ A permutation test is exact for the null hypothesis that its relabellings leave 
 - *groups* (patients, visits, days): groups are exchangeable, whatever the rows of one group have to do with each other;
 - *strata* (hospitals, batches): rows are exchangeable within each stratum, and strata may differ as they like;
 - *pairs* (before and after): the two rows of a pair are exchangeable; a pair is a stratum of two;
-- *blocks* of rows in time order: blocks are exchangeable; a block is a group of neighbours;
+- *blocks* of rows in time order: blocks are exchangeable; a block is a group of neighbours, and a last block that is
+  shorter is exchanged with its like only;
 - *weights* belong to their rows: the rows are exchangeable together with their weights.
 
 Groups may lie within strata; then whole groups are relabelled within each stratum. Relabellings are drawn uniformly
@@ -199,9 +200,15 @@ class Exchange:
         sample = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
         unit = np.arange(rows) if groups is None else _numbered(groups, sizes, "groups")
         row_stratum = np.zeros(rows, dtype=np.intp) if strata is None else _numbered(strata, sizes, "strata")
+        if blocks is not None:
+            row_stratum = _of_equal_length(row_stratum, unit)
         first, stratum = _one_of_each(unit, sample, row_stratum)
         weight = np.ones(rows) if weights is None else _checked_weights(weights, sizes)
         return cls(words + " with their weights" * (weights is not None), unit, stratum, first, weight, pairs)
+
+    def shuffled(self, order: Ids) -> Exchange:
+        """The same for rows that stand in another order."""
+        return replace(self, unit_of_row=self.unit_of_row[order], weights=self.weights[order])
 
     @property
     def together(self) -> Ids:
@@ -239,6 +246,13 @@ def _pair_numbers(sizes: Sequence[int], others: bool) -> list[Ids]:
             "`pairs` needs a row i of `y` for every row i of `x`, got " + " and ".join(map(str, sizes)) + " rows."
         )
     return [np.arange(size) for size in sizes]
+
+
+def _of_equal_length(stratum: Ids, unit: Ids) -> Ids:
+    """Strata in which all units have equally many rows: a short last block is not exchangeable with a whole one."""
+    length = np.bincount(unit)[unit]
+    _, refined = np.unique(stratum * (int(length.max()) + 1) + length, return_inverse=True)
+    return np.asarray(refined, dtype=np.intp).reshape(-1)
 
 
 def _block_numbers(sizes: Sequence[int], length: int, grouped: bool) -> list[Ids]:

@@ -53,15 +53,17 @@ _RANK = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class PooledRows:
-    """Rows of all samples, one after the other, without a copy of them all."""
+    """Rows of all samples, one after the other or in another order, without a copy of them all."""
 
     parts: tuple[FloatArray, ...]
+    order: Ids | None = None  # which row stands where
 
     def __len__(self) -> int:
         return sum(len(part) for part in self.parts)
 
     def take(self, rows: Ids) -> Matrix:
         """Some rows, in float64."""
+        rows = rows if self.order is None else self.order[rows]
         taken = np.empty((len(rows), self.parts[0].shape[1]))
         start = 0
         for part in self.parts:

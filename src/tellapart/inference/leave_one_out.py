@@ -38,6 +38,7 @@ Ids = NDArray[np.intp]
 _RANK = 1e-12  # eigenvalues below this share of the largest are rounding
 _BISECTIONS = 60
 _CACHED = 2**16  # numbers of a block of columns: it stays in the processor's cache while it is worked on
+_NO_NOISE = 1e-12
 _CERTAIN = 1e-9  # a row with a leverage this near to 1 decides alone about itself; without it there is no value
 
 
@@ -117,7 +118,7 @@ class DegreesOfFreedom:
     ----------
     values : tuple of floats
         Those that so many rows cannot bear (more than half of the rows, or nine tenths of the rank of the kernel
-        matrix) are left out.
+        matrix) are left out; if none is left, half of the rank is taken.
     """
 
     values: tuple[float, ...] = (2.0, 8.0, 32.0, 128.0)
@@ -128,6 +129,7 @@ class DegreesOfFreedom:
     def grid(self, w: Values, rows: int) -> tuple[list[float], list[Values]]:
         """Degrees of freedom and shrinkages for these eigenvalues."""
         usable = [f for f in self.values if f <= min(rows / 2, 0.9 * len(w))]
+        usable = usable or [0.5 * len(w)] * (len(w) > 0)  # a kernel of few distinct rows still tells them apart
         return usable, [w / (w + ridge) for ridge in ridges_for(w, usable)]
 
 
@@ -210,8 +212,12 @@ def _judged_rows(spectrum: Spectrum, s: Values, h: Values, y: Matrix, projected:
 
 
 def signal_to_noise(mean: Values, mean_square: Values) -> Values:
-    """``mean / std`` from the first two moments; 0 without noise."""
-    spread = np.sqrt(np.maximum(mean_square - mean**2, 0))
+    """``mean / std`` from the first two moments; 0 where both are.
+
+    Where all values are equal their variance is rounding: it counts as at least a 1e-12th of the mean square, so that
+    no labelling is loud by the order in which its numbers were added.
+    """
+    spread = np.sqrt(np.maximum(mean_square - mean**2, _NO_NOISE * mean_square))
     return np.divide(mean, spread, out=np.zeros_like(mean), where=spread > 0)
 
 
@@ -227,3 +233,11 @@ def potential_rows(potentials: Matrix, y: Matrix) -> Matrix:
     the mean of a kernel misses.
     """
     return np.abs(potentials @ y)
+
+
+def without_rounding(functions: Matrix, weights: Values | None = None) -> Matrix:
+    """Functions of the rows around their means, (functions, N); one that is constant up to rounding is zero."""
+    mean = functions.mean(axis=1) if weights is None else functions @ weights / functions.shape[1]
+    centred = functions - mean[:, None]
+    varies = np.abs(centred).max(axis=1) > 1e-9 * np.abs(functions).max(axis=1)
+    return np.where(varies[:, None], centred, 0.0)

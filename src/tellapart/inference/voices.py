@@ -38,6 +38,7 @@ from tellapart.inference.leave_one_out import (
     leave_one_out_rows,
     potential_rows,
     quadratic_rows,
+    without_rounding,
 )
 from tellapart.kernels import Energy, Kernel, kernel_matrix
 from tellapart.pairs import Pairs, column_spreads
@@ -77,7 +78,7 @@ class KernelVoice:
 
     kernel: Kernel
     spectrum: Spectrum
-    potential: Values  # (N,): mean of the kernel at every row
+    potentials: Matrix  # (1 + ridges, N): mean of the kernel at every row, and leverages; around their means
     freedoms: tuple[float, ...]
     shrinkages: tuple[Values, ...]
     left_out: LeftOut
@@ -90,7 +91,9 @@ class KernelVoice:
         freedoms, shrinkages = ridges.grid(spectrum.values, len(potential))
         if not freedoms:
             return None
-        return cls(kernel, spectrum, potential, tuple(freedoms), tuple(shrinkages), left_out)
+        root = spectrum.base * np.sqrt(len(potential))
+        functions = without_rounding(np.stack([potential, *(spectrum.leverage(s) for s in shrinkages)]), root**2)
+        return cls(kernel, spectrum, functions * root, tuple(freedoms), tuple(shrinkages), left_out)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -99,9 +102,7 @@ class KernelVoice:
     def values(self, y: Matrix) -> Matrix:
         left = leave_one_out_rows(self.spectrum, self.shrinkages, y, self.left_out)
         quadratic = quadratic_rows(self.spectrum.values, self.shrinkages, self.spectrum.vectors.T @ y)
-        leverages = [self.spectrum.leverage(s) for s in self.shrinkages]
-        functions = np.stack([self.potential, *leverages]) * (self.spectrum.base * np.sqrt(len(y)))
-        return np.concatenate([left, quadratic, potential_rows(functions, y)])
+        return np.concatenate([left, quadratic, potential_rows(self.potentials, y)])
 
 
 def kernel_row_names(
