@@ -3,8 +3,10 @@
     --trials 300 --tests tell_apart,mmdagg --problems HIGGS --part aside --processes 2 --data DIR
 
 What has been computed is kept line by line in benchmarks/power/cache and never computed twice; stop and start at will.
-`--merge DIR` takes in the cache of another machine, `--report` only writes the table from what is there, `--forget a,b`
-drops what is known of tests that have changed. Writes benchmarks/results/league.json, league.md and league.png.
+`--gpu` computes the sums over kernel matrices on a GPU, where PyTorch finds one; `--until 400` begins nothing new after
+so many seconds and writes no table. `--merge DIR` takes in the cache of another machine, `--report` only writes the
+table from what is there, `--forget a,b` drops what is known of tests that have changed. Writes league.json, league.md
+and league.png to benchmarks/results.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 
 from benchmarks.machine import machine, processor
 from benchmarks.power import cache, standings
-from benchmarks.power.peers import OURS, SPLITS, TESTS
+from benchmarks.power.peers import OURS, SPLITS, TESTS, Test
 from benchmarks.power.problems import PROBLEMS, Problem, usable
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -40,6 +42,7 @@ PARTS = {
 }
 BY_NAME = {p.name: p for p in PROBLEMS}
 LIBRARY = {OURS, *SPLITS}
+SUMS_OVER_KERNELS = {"mmdagg", "mmd_fuse", "mmd_median", "energy"}  # what benchmarks.power.gpu can compute
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class Task:
     problem: str
     test: str
     trials: tuple[int, ...]
+    gpu: bool = False
+
+
+def test_of(task: Task) -> Test:
+    if not task.gpu:
+        return TESTS[task.test]
+    from benchmarks.power import gpu
+
+    return gpu.TESTS[task.test]
 
 
 def run(task: Task) -> tuple[Task, list[dict], str | None]:
@@ -59,18 +71,19 @@ def run(task: Task) -> tuple[Task, list[dict], str | None]:
         rng = np.random.default_rng([cache.crc(task.problem), trial, cache.crc(task.test)])
         start = time.process_time()
         try:
-            p = float(TESTS[task.test](x, y, rng))
+            p = float(test_of(task)(x, y, rng))
         except Exception as error:  # a test that fails must not stop the others
             return task, lines, f"{type(error).__name__}: {error}"
         line = {"problem": task.problem, "trial": trial, "p": p, "cpu": round(time.process_time() - start, 5)}
-        line |= {"mark": cache.mark(x, y), "on": processor()} | (
-            {"stamp": cache.stamp()} if task.test in LIBRARY else {}
-        )
+        line |= {"mark": cache.mark(x, y), "on": "GPU" if task.gpu else processor()}
+        line |= {"stamp": cache.stamp()} if task.test in LIBRARY else {}
         lines.append(line)
     return task, lines, None
 
 
-def tasks_left(problems: tuple[Problem, ...], tests: list[str], trials: int, known: cache.Lines) -> list[Task]:
+def tasks_left(
+    problems: tuple[Problem, ...], tests: list[str], trials: int, known: cache.Lines, gpu: bool
+) -> list[Task]:
     """Chunks of the trials that are not known, the first trials of every cell first."""
     found = []
     for problem in problems:
@@ -78,7 +91,9 @@ def tasks_left(problems: tuple[Problem, ...], tests: list[str], trials: int, kno
         chunk = 10 if size <= 600 else 4 if size <= 1200 else 1
         for test in tests:
             missing = [t for t in range(trials) if t not in known.get((problem.name, test), {})]
-            found += [Task(problem.name, test, tuple(missing[i : i + chunk])) for i in range(0, len(missing), chunk)]
+            on_gpu = gpu and test in SUMS_OVER_KERNELS
+            parts = [tuple(missing[i : i + chunk]) for i in range(0, len(missing), chunk)]
+            found += [Task(problem.name, test, part, on_gpu) for part in parts]
     return sorted(found, key=lambda task: task.trials[0])
 
 
@@ -92,7 +107,7 @@ class Clock:
 
     def learn(self, known: cache.Lines) -> None:
         for key, trials in known.items():
-            self.seconds[key] += [line["cpu"] for line in trials.values()]
+            self.seconds[key] += [line["cpu"] for line in trials.values() if line["on"] != "GPU"]
 
     def cost(self, task: Task) -> float:
         seen = self.seconds.get((task.problem, task.test))
@@ -109,8 +124,9 @@ class Clock:
         print(f"\r{text} \x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
 
 
-def compute(tasks: list[Task], clock: Clock) -> None:
-    """Run the tasks in processes and write down each as it ends."""
+def compute(tasks: list[Task], clock: Clock, until: float) -> None:
+    """Run the tasks in processes and write down each as it ends; after `until` seconds none begins."""
+    ends = time.monotonic() + until
     failed: dict[tuple[str, str], str] = {}
     costs = {task: clock.cost(task) for task in tasks}
     left = sum(costs.values())
@@ -125,6 +141,9 @@ def compute(tasks: list[Task], clock: Clock) -> None:
                 clock.say(left, done, len(tasks))
                 if error:
                     failed[task.problem, task.test] = error
+                if time.monotonic() > ends:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    break
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -140,6 +159,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--part", choices=PARTS, default="all", help="only these problems")
     parser.add_argument("--most-rows", type=int, default=10**9, help="leave out problems with larger samples")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--gpu", action="store_true", help="compute sums over kernel matrices with PyTorch")
+    parser.add_argument("--until", type=float, default=float("inf"), help="seconds after which nothing new is begun")
     parser.add_argument("--data", help="folder of the real samples (default: TELLAPART_DATA, else ../shared/data)")
     parser.add_argument("--merge", type=Path, help="take in the cache of another machine first")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the table of what is known")
@@ -171,8 +192,10 @@ def main() -> None:
         known = cache.current(cache.read(cache.CACHE, TESTS), chosen)
         clock = Clock(options.processes)
         clock.learn(known)
-        compute(tasks_left(chosen, options.tests.split(","), options.trials, known), clock)
-    report(everything, options)
+        left = tasks_left(chosen, options.tests.split(","), options.trials, known, options.gpu)
+        compute(left, clock, options.until)
+    if options.until == float("inf"):
+        report(everything, options)
 
 
 def seen(lines: cache.Lines, key: str) -> list[str]:

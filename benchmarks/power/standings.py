@@ -96,7 +96,7 @@ class Row:
         cell |= {"at_0.01": float(np.mean(values <= 0.01)), "median_p": float(np.median(values))}
         gap = None if test == OURS else self.gap(test)
         paired = {"ours_minus_this": gap.difference, "its_standard_error": gap.error} if gap else {}
-        return cell | {"cpu_seconds": self.seconds[test]} | paired
+        return cell | {"cpu_seconds": self.seconds.get(test)} | paired
 
 
 def rows(problems: Iterable[Problem], lines: Lines, trials: int) -> list[Row]:
@@ -105,7 +105,8 @@ def rows(problems: Iterable[Problem], lines: Lines, trials: int) -> list[Row]:
     for problem in problems:
         cells = {t: {i: line for i, line in lines.get((problem.name, t), {}).items() if i < trials} for t in TESTS}
         pvalues = {t: {i: line["p"] for i, line in c.items()} for t, c in cells.items() if c}
-        seconds = {t: float(np.mean([line["cpu"] for line in c.values()])) for t, c in cells.items() if c}
+        on_cpu = {t: [line["cpu"] for line in c.values() if line["on"] != "GPU"] for t, c in cells.items()}
+        seconds = {t: float(np.mean(cpu)) for t, cpu in on_cpu.items() if cpu}
         if pvalues:
             found.append(Row(problem, pvalues, seconds))
     return sorted(found, key=lambda r: (r.problem.null, r.problem.aside))
