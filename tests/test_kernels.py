@@ -384,6 +384,15 @@ def test_many_columns_agree_with_the_exact_distances(offset, columns, scaled):
     assert not Pairs(a, a).distances(tuple(unit)).diagonal().any()
 
 
+def test_few_rows_far_away_cost_the_others_no_digits():
+    """Missing values coded as 1e9 in one of many columns."""
+    z = np.random.default_rng(0).normal(size=(60, 12))
+    z[:15, 3] = 1e9
+    exact = cdist(z, z, "sqeuclidean")
+    found = pairs.Pairs(z, z).squared_distances((1.0,) * 12)
+    assert_allclose(found[15:, 15:], exact[15:, 15:], rtol=1e-12, atol=1e-12)
+
+
 def test_every_kernel_is_tried_against_its_formula():
     radial = {type(kernel) for kernel, _ in RADIAL.values()}
     others = {type(kernel) for kernel, _ in OTHERS.values()}

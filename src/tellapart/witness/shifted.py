@@ -140,6 +140,7 @@ def _too_small(ridge: float, smallest: float) -> RidgeTooSmall:
 
 def _indefinite(ridge: float) -> RidgeTooSmall:
     return RidgeTooSmall(
-        "`kernel` must be positive semidefinite, but its matrix has a negative eigenvalue that `ridge` does not lift "
-        f"above zero, got {ridge!r}. Use a larger ridge, or a kernel such as Gaussian()."
+        "`kernel` must be positive semidefinite, but its matrix has a negative eigenvalue, perhaps from rounding, that "
+        f"`ridge` does not lift above zero, got {ridge!r}. Use a larger ridge, bring the columns to scale 1 and offset "
+        "0, or take a kernel such as Gaussian()."
     )
