@@ -19,9 +19,15 @@ def read(path: str) -> tuple[list[str], np.ndarray]:
 
 
 def main(paths: list[str]) -> None:
-    if len(paths) != 2:
-        paths = [example_file("readings_last_month.csv"), example_file("readings_this_month.csv")]
-    (names, x), (_, y) = (read(path) for path in paths)
+    if len(paths) not in (0, 2):
+        sys.exit(
+            f"Two files are compared, got {len(paths)}: python examples/compare_two_files.py reference.csv current.csv"
+        )
+    paths = paths or [example_file("readings_last_month.csv"), example_file("readings_this_month.csv")]
+    (names, x), (others, y) = (read(path) for path in paths)
+    if set(names) != set(others):
+        sys.exit(f"Both files must have the same columns, got {', '.join(names)} and {', '.join(others)}.")
+    y = y[:, [others.index(name) for name in names]]
 
     print(f"{paths[0]}: {len(x)} rows\n{paths[1]}: {len(y)} rows\n")
     print("One column at a time (Kolmogorov-Smirnov):")

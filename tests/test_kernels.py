@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -230,6 +231,8 @@ def test_bandwidth_grid_of_few_different_rows_is_positive_and_increasing(rows):
         (lambda: Gaussian(0), ValueError, "`bandwidth` must be positive and finite, got 0"),
         (lambda: Laplace(math.inf), ValueError, "`bandwidth` must be positive and finite, got inf"),
         (lambda: Matern((1.0, -1.0)), ValueError, r"`bandwidth` must be positive and finite, got \(1.0, -1.0\)"),
+        (lambda: Gaussian(1e-200), ValueError, "`bandwidth` must have a square within the range.*got 1e-200.*Multiply"),
+        (lambda: InverseMultiquadric((1.0, 1e200)), ValueError, "`bandwidth` must have a square within the range"),
         (lambda: Gaussian("mean"), ValueError, "`bandwidth` must be one of 'median', 'scaled-median', got 'mean'"),
         (lambda: Gaussian(None), TypeError, "`bandwidth` must be a positive number, one per column.*got None"),
         (lambda: Gaussian(True), TypeError, "`bandwidth` must be a positive number.*got True"),
@@ -254,6 +257,18 @@ def test_bandwidth_grid_of_few_different_rows_is_positive_and_increasing(rows):
 def test_bad_choices(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_scalars_of_a_parameter_grid_are_choices_too():
+    nu, norm = np.array([0.5, 1.5])[1], np.array(["l1", "l2"])[0]
+    np.testing.assert_array_equal(Matern(1.0, nu=nu, norm=norm)(ROWS, ROWS), Matern(1.0, nu=1.5, norm="l1")(ROWS, ROWS))
+
+
+def test_a_kernel_function_may_return_a_tensor():
+    def linear(a, b):
+        return torch.tensor(a @ b.T, requires_grad=True)
+
+    np.testing.assert_array_equal(as_kernel(linear)(ROWS, ROWS), Linear()(ROWS, ROWS))
 
 
 def not_a_number(a, b):
@@ -367,6 +382,15 @@ def test_many_columns_agree_with_the_exact_distances(offset, columns, scaled):
         Pairs(a, a).squared_distances(tuple(unit)), cdist(a / unit, a / unit, "sqeuclidean"), rtol=1e-7, atol=1e-12
     )
     assert not Pairs(a, a).distances(tuple(unit)).diagonal().any()
+
+
+def test_few_rows_far_away_cost_the_others_no_digits():
+    """Missing values coded as 1e9 in one of many columns."""
+    z = np.random.default_rng(0).normal(size=(60, 12))
+    z[:15, 3] = 1e9
+    exact = cdist(z, z, "sqeuclidean")
+    found = pairs.Pairs(z, z).squared_distances((1.0,) * 12)
+    assert_allclose(found[15:, 15:], exact[15:, 15:], rtol=1e-12, atol=1e-12)
 
 
 def test_every_kernel_is_tried_against_its_formula():

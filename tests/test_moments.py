@@ -121,6 +121,7 @@ def test_constant_values_become_exact_zeros(value):
     [
         ([], r"`h_x` must be a vector of witness values, got shape \(0,\)"),
         ([[1.0], [2.0]], r"`h_x` must be a vector .* shape \(2, 1\)"),
+        ([1.0, [2.0]], "`h_x` must be a vector of witness values, got a ragged list"),
         ([1.0, np.nan, np.inf], "`h_x` must be finite, got 2 NaN or infinite witness values of 3"),
     ],
 )

@@ -26,7 +26,7 @@ from tellapart import (
     snr,
     witness_test,
 )
-from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear, Matern
+from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear, Matern, Polynomial
 from tellapart.result import WitnessTestResult
 
 
@@ -219,6 +219,8 @@ def test_what_to_dict_returns_belongs_to_the_caller():
 def test_dicts_of_another_schema_are_refused():
     with pytest.raises(ValueError, match="`d` must be the dict of a result with schema 1, got 0"):
         WitnessTestResult.from_dict({"schema": 0})
+    with pytest.raises(ValueError, match="`d` must be the dict of a result with schema 1, got 'a str'"):
+        WitnessTestResult.from_dict(json.dumps({"schema": 1}))
 
 
 # printing
@@ -284,10 +286,11 @@ def test_a_witness_without_noise(null):
 
 
 @each_null
-def test_a_constant_witness(null):
-    result = witness_test(X, Y, learner=lambda z: np.full(len(z), 0.1), null=null, rng=0)
+@pytest.mark.parametrize("rounding", [0.0, 1e-17])
+def test_a_constant_witness(null, rounding):
+    result = witness_test(X, Y, learner=lambda z: 0.1 + rounding * np.arange(len(z)), null=null, rng=0)
     assert (result.pvalue, result.statistic, result.snr) == (1.0, 0.0, 0.0)
-    assert result.notes == ("the witness is constant on the test rows, so it cannot tell the samples apart",)
+    assert result.notes == ("the witness is constant on the test rows, up to rounding, and tells nothing apart",)
     assert result.notes[0] in str(result)
     assert_same_outcome(result, read_back(result))
 
@@ -303,6 +306,17 @@ def test_identical_rows(learner, n, m):
     assert result.pvalue == 1
     assert result.notes == ("all rows of both samples are identical, so nothing tells them apart",)
     assert str(result).startswith("No difference found: p = 1")
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), 0.5 * Linear() + Gaussian()], ids=repr)
+def test_an_offset_that_costs_all_digits_of_a_kernel_is_said(kernel):
+    """Linear kernel values of rows around 1e8 differ in their last digit only."""
+    far = X + 1e8, Y + 1e8
+    blind = witness_test(*far, learner=Mean(kernel), rng=0)
+    assert blind.pvalue == 1
+    assert "constant on the test rows, up to rounding" in blind.notes[0]
+    with pytest.raises(ValueError, match=r"`ridge` must be larger than the rounding.*scale 1 and offset 0|10 digits"):
+        witness_test(*far, learner=Fisher(kernel), rng=0)
 
 
 @each_null

@@ -10,14 +10,17 @@ import numpy as np
 
 
 def is_number(value: Any) -> bool:
-    """A real number that is no boolean and no NaN.
+    """A real number that is no boolean, no NaN, and no integer too large for a float.
 
-    >>> is_number(1), is_number(np.float32(0.5)), is_number(True), is_number("1"), is_number(math.nan)
+    >>> is_number(1), is_number(np.float32(0.5)), is_number(True), is_number(math.nan), is_number(10**400)
     (True, True, False, False, False)
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return not math.isnan(value)
+    try:
+        return not math.isnan(value)
+    except OverflowError:
+        return False
 
 
 def positive(name: str, value: Any, hint: str = "") -> float:
@@ -49,7 +52,8 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """One of a few values."""
-    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+    """One of a few values; scalars of NumPy count as Python's, which a parameter grid makes of them."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not any(plain is c or (type(plain) is type(c) and plain == c) for c in choices):
         raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return value
+    return plain

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tellapart._arrays import FloatArray
+from tellapart._arrays import FloatArray, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,10 @@ def snr(h_x: ArrayLike, h_y: ArrayLike) -> float:
 
 def as_values(h: Any, name: str) -> NDArray[np.float64]:
     """Witness values as a vector of finite float64."""
-    given = np.asarray(h)
+    try:
+        given = to_numpy(h)
+    except ValueError as error:
+        raise ValueError(f"`{name}` must be a vector of witness values, got a ragged {type(h).__name__}.") from error
     if given.size and given.dtype.kind not in "biuf":
         raise TypeError(f"`{name}` must hold real numbers, one for each row, got dtype {given.dtype}.")
     values = given.astype(np.float64, copy=False)

@@ -53,7 +53,8 @@ class Pairs:
     def _squared(self, unit: NDArray[np.float64]) -> Matrix:
         if self.a.shape[1] <= 8:  # few columns: subtract pairwise, which is as fast and loses no digits
             return np.asarray(cdist(self.a / unit, self.b / unit, "sqeuclidean"))
-        origin = self.b.mean(axis=0)  # distances do not change, but their large common part would cost digits
+        # Distances do not change, but their large common part would cost digits; few rows far away leave a median.
+        origin = np.median(self.b, axis=0)
         a, b = (self.a - origin) / unit, (self.b - origin) / unit
         d2: Matrix = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
         np.maximum(d2, 0, out=d2)

@@ -13,6 +13,7 @@ from tellapart._randomness import as_generator
 from tellapart._version import __version__
 from tellapart.inference.null import Null, Permutation
 from tellapart.inference.planning import HasMoments, SampleSize, power_from_snr, size_from_snr, snr_for
+from tellapart.kernels import Kernel
 from tellapart.moments import WitnessMoments
 from tellapart.result import WitnessTestResult, gathered
 from tellapart.samples import Samples, as_samples
@@ -177,6 +178,8 @@ def as_learner(learner: Any) -> Learner:
         raise TypeError(f"`learner` must be a value, got the class {learner.__name__}. Write {made}.")
     if isinstance(learner, Learner):
         return learner
+    if isinstance(learner, Kernel):
+        raise TypeError(f"`learner` must learn a witness, got the kernel {learner!r}. Write learner=Fisher(kernel).")
     if hasattr(learner, "fit"):
         raise TypeError(
             f"`learner` must learn a witness, got the model {learner!r}. Write learner=FromEstimator(model)."
@@ -212,9 +215,9 @@ def _values(witness: Any, test: Samples, learner: Learner, rng: np.random.Genera
 
 def _pilot(effect: Any, train_share: float | None, learner: Any, rng: Any) -> tuple[Any, float]:
     """The effect as a number or as moments, and the share of rows that will learn."""
-    if isinstance(effect, tuple) and len(effect) == 2 and not isinstance(effect, HasMoments):
+    if isinstance(effect, tuple | list) and len(effect) == 2:
         share = 0.5 if train_share is None else checks.share("train_share", train_share, usual=0.5)
-        return PilotMoments(_pilot_moments(*effect, as_learner(learner), share, rng)), share
+        return PilotMoments(_pilot_moments(effect[0], effect[1], as_learner(learner), share, rng)), share
     if isinstance(effect, WitnessTestResult) and train_share is None:
         return effect, effect.rows.n_train / (effect.rows.n_train + effect.moments.n)
     return effect, 0.0 if not train_share else checks.share("train_share", train_share, usual=0.5)

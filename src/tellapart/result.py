@@ -22,7 +22,7 @@ from tellapart.inference.confidence import (
 )
 from tellapart.inference.null import Null, Verdict
 from tellapart.inference.planning import power_from_snr, snr_for
-from tellapart.moments import WitnessMoments
+from tellapart.moments import Standardised, WitnessMoments
 from tellapart.report.text import to_text
 from tellapart.samples import as_rows
 from tellapart.split import Split, TrainShare
@@ -198,8 +198,9 @@ class WitnessTestResult:
     @classmethod
     def from_dict(cls, d: dict[str, Any]) -> WitnessTestResult:
         """A result from :meth:`to_dict`, without witness, values and null distribution."""
-        if d.get("schema") != _SCHEMA:
-            raise ValueError(f"`d` must be the dict of a result with schema {_SCHEMA}, got {d.get('schema')!r}.")
+        schema = d.get("schema") if isinstance(d, dict) else f"a {type(d).__name__}"
+        if schema != _SCHEMA:
+            raise ValueError(f"`d` must be the dict of a result with schema {_SCHEMA}, got {schema!r}.")
         return cls(
             statistic=from_spec(d["statistic"]),
             pvalue=d["pvalue"],
@@ -256,8 +257,8 @@ def _notes(split: Split, values: tuple[Values, Values]) -> Iterator[str]:
     rows = np.concatenate([split.test.pooled, split.train.pooled])
     if (rows == rows[0]).all():
         yield "all rows of both samples are identical, so nothing tells them apart"
-    elif np.ptp(np.concatenate(values)) == 0:
-        yield "the witness is constant on the test rows, so it cannot tell the samples apart"
+    elif Standardised.of(*values).constant:
+        yield "the witness is constant on the test rows, up to rounding, and tells nothing apart"
 
 
 def _rebuilt_selection(spec: Any) -> Any:

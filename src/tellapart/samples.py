@@ -19,6 +19,17 @@ from tellapart._arrays import FloatArray, IndexArray, to_numpy
 # A column whose span is fewer than this many steps of its floating-point grid holds rounding, not data.
 _FEWEST_STEPS = 100.0
 _LARGEST = 1e120  # its square, summed over many columns, is still a float
+_WIDE_INTEGERS = (nw.Int128, nw.UInt128)  # NumPy has none
+
+_TO_NUMBERS = "Turn them into numbers first, for example with astype(float)."
+# What a NumPy array may hold instead of real numbers, by `dtype.kind`, and the way out.
+_OTHER_KINDS = {
+    **dict.fromkeys("UST", ("strings", _TO_NUMBERS)),
+    "M": ("dates", _TO_NUMBERS),
+    "m": ("time differences", _TO_NUMBERS),
+    "c": ("complex numbers", "Pass their real and imaginary parts as columns of their own."),
+    "V": ("records", "Turn them into columns, for example with numpy.lib.recfunctions.structured_to_unstructured."),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +146,7 @@ def as_table(data: Any, name: str) -> Table:
         raise TypeError(
             f"`{name}` must hold one row per observation, as an array, list, data frame or tensor, "
             f"got {type(data).__name__}."
+            + (" Columns in a dict become a table with pandas.DataFrame(...)." if isinstance(data, dict) else "")
         )
     if values.ndim == 1:
         values = values[:, None]
@@ -152,20 +164,13 @@ def as_table(data: Any, name: str) -> Table:
 
 def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """The values as a NumPy array of whatever type, and the column names of a data frame."""
-    try:
-        native = nw.from_native(data, pass_through=True, allow_series=True)
-        names = tuple(str(c) for c in native.columns) if isinstance(native, nw.DataFrame) else ()
-    except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
+    native = _narwhalled(data, name)
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
     if isinstance(native, nw.Series):
         return _column_values(native, name, str(native.name or 0)), None
     if isinstance(native, nw.DataFrame):
-        if not names:
-            raise ValueError(f"`{name}` must have at least one row and one column, got shape {native.shape}.")
-        columns = (_column_values(c, name, label) for c, label in zip(native.iter_columns(), names, strict=True))
-        return np.column_stack(list(columns)), names
+        return _frame_values(native, name)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise TypeError(f"`{name}` must be dense, got a sparse {type(data).__name__}. Call .toarray() first.")
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
@@ -181,12 +186,34 @@ def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | No
         raise TypeError(f"`{name}` must be convertible to a NumPy array, got {type(data).__name__}: {error}") from error
 
 
+def _narwhalled(data: Any, name: str) -> Any:
+    """A data frame or series in narwhals' clothes; anything else as it is."""
+    if type(data).__name__ == "RecordBatch":  # of pyarrow, of which narwhals knows the tables only
+        data = nw.from_arrow(data, backend="pyarrow")
+    try:
+        return nw.from_native(data, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
+
+
+def _frame_values(frame: nw.DataFrame[Any], name: str) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """All columns of a data frame beside each other, and their names."""
+    names = tuple(str(c) for c in frame.columns)
+    if not names:
+        raise ValueError(f"`{name}` must have at least one row and one column, got shape {frame.shape}.")
+    if len(set(names)) < len(names):  # 1 and "1"
+        raise ValueError(f"`{name}` must have distinct column names, got {sorted(names)}.")
+    columns = (_column_values(c, name, label) for c, label in zip(frame.iter_columns(), names, strict=True))
+    return np.column_stack(list(columns)), names
+
+
 def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]:
     """One data-frame column as numbers; missing entries become NaN, so that they are counted with the others."""
     dtype = column.dtype
-    if not (dtype.is_numeric() or dtype == nw.Boolean):
+    if not (dtype.is_numeric() or dtype == nw.Boolean) or dtype in _WIDE_INTEGERS:
+        said = getattr(column.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
         raise TypeError(
-            f"`{name}` must have numeric or boolean columns only, got {dtype} in column '{label}'. "
+            f"`{name}` must have numeric or boolean columns only, got {said} in column '{label}'. "
             "Encode it as numbers on the pooled rows of both samples, or drop it."
         )
     if column.null_count() > 0 or dtype.is_decimal():
@@ -199,11 +226,8 @@ def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any
 def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
     """Numbers of any real type -> float64, or float32 where the data came in float32 (or float16)."""
     if values.dtype.kind not in "buif":
-        kinds = {"c": "complex numbers", "U": "strings", "S": "byte strings", "M": "dates", "m": "time differences"}
-        raise TypeError(
-            f"`{name}` must hold real numbers, got {kinds.get(values.dtype.kind, 'Python objects')} "
-            f"(dtype {values.dtype}). Turn them into numbers first, for example with astype(float)."
-        )
+        kind, way_out = _OTHER_KINDS.get(values.dtype.kind, ("Python objects", _TO_NUMBERS))
+        raise TypeError(f"`{name}` must hold real numbers, got {kind} (dtype {values.dtype}). {way_out}")
     _refuse_large_integers(values, name)
     target = np.float32 if values.dtype in (np.float32, np.float16) else np.float64
     return values.astype(target, copy=False)
@@ -251,8 +275,6 @@ def _same_columns(tx: Table, ty: Table) -> Table:
 
 def _reordered(table: Table, columns: Sequence[str], name: str) -> Table:
     own = table.columns or ()
-    if len(set(own)) < len(own):
-        raise ValueError(f"`{name}` must have distinct column names, got {sorted(own)}.")
     if set(own) != set(columns):
         raise ValueError(f"`{name}` has other columns than expected.{_names_apart(columns, own)}")
     if own == tuple(columns):

@@ -99,10 +99,14 @@ def null_pair(kind, rng):
         return blobs(40, 30, rng=rng)
     if kind == "many columns":
         return rng.standard_t(3, size=(16, 40)), rng.standard_t(3, size=(24, 40))
+    if kind == "5 + 6 rows":
+        return rng.normal(size=(5, 2)), rng.normal(size=(6, 2))
+    if kind == "rare events":
+        return rng.random((12, 1)) < 0.1, rng.random((15, 1)) < 0.1
     return rng.integers(3, size=(60, 2)), rng.integers(3, size=(8, 2))  # "counts, 60 : 8"
 
 
-@pytest.mark.parametrize("kind", ["blobs", "many columns", "counts, 60 : 8"])
+@pytest.mark.parametrize("kind", ["blobs", "many columns", "counts, 60 : 8", "5 + 6 rows", "rare events"])
 @pytest.mark.parametrize("learner", [Select(), Fisher(Gaussian("median"), 1e-4)], ids=["select", "overfitted"])
 def test_whole_tests_keep_the_level_whatever_is_learned(kind, learner):
     rng = np.random.default_rng(1)

@@ -86,6 +86,11 @@ def test_the_same_seed_gives_the_same_plan():
     assert power((x, y), 100, learner=learner, rng=3) == power((x, y), 100, learner=learner, rng=3)
 
 
+def test_a_list_of_two_samples_is_a_pilot_too():
+    x, y = blobs(30, theta=np.pi / 4, rng=0)
+    assert power([x, y], 50, learner=Mean(Linear()), rng=0) == power((x, y), 50, learner=Mean(Linear()), rng=0)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -94,6 +99,9 @@ def test_the_same_seed_gives_the_same_plan():
         (lambda: power(0.2, 10, level=0), ValueError, "`level` must lie strictly between 0 and 1"),
         (lambda: power("strong", 10), TypeError, r"`effect` must be a signal-to-noise ratio.* pair \(x, y\)"),
         (lambda: power(math.nan, 10), TypeError, "`effect` must be a signal-to-noise ratio"),
+        (lambda: power(np.zeros((500, 2)), 10), TypeError, r"`effect` must be a signal-to-noise ratio.{,100}$"),
+        (lambda: power(0.2, 10**400), ValueError, "`n` must be a whole number"),
+        (lambda: sample_size(1e-200), ValueError, "`effect` must be found with at most 1e.15 rows, got .* 1e-200"),
         (lambda: sample_size(0.2, power=1.0), ValueError, "`power` must lie strictly between 0 and 1"),
         (lambda: sample_size(0.2, ratio=-1), ValueError, "`ratio` must be positive"),
         (lambda: sample_size(0.0), ValueError, "`effect` must be positive"),

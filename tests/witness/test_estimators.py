@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, StackingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
@@ -189,6 +190,34 @@ def test_select_passes_over_what_cannot_be_computed():
     assert selection.ridge == 0.1
 
 
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 4), (6, 5)])
+def test_select_works_on_the_fewest_rows(n, m):
+    """With two training rows a fold has no noise, and its SNR is infinite with either sign."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        result = witness_test(rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), null=Permutation(9), rng=seed)
+        assert 0.1 <= result.pvalue <= 1
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_select_works_where_few_rows_differ(share):
+    """Rare events: a fold may hold none of them, so that all its rows are identical."""
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        x, y = rng.random((20, 1)) < share, rng.random((20, 1)) < share
+        result = witness_test(x, y, null=Permutation(9), rng=seed)
+        assert not np.isneginf(result.selection.scores).any()
+
+
+def test_a_fold_of_identical_rows_scores_zero_as_in_a_grid_search():
+    Z, y = np.repeat([0.0, 1.0, 2.0], [10, 4, 6])[:, None], np.tile([1, 0], 10)
+    folds = [(np.arange(10), np.arange(10, 20)), (np.arange(10, 20), np.arange(10))]
+    search = GridSearchCV(Fisher(), {"kernel": KERNELS, "ridge": RIDGES}, scoring=snr_scorer, cv=folds).fit(Z, y)
+    selection = Select(KERNELS, RIDGES, folds=folds).fit(Z, y).witness_.selection
+    assert (selection.fold_scores[:, :, 0] == 0).all()
+    assert_allclose(selection.scores.ravel(), search.cv_results_["mean_test_score"], rtol=1e-9)
+
+
 def test_learners_work_in_pipelines_and_cross_validation():
     Z, y = labelled()
     scores = cross_val_score(make_pipeline(StandardScaler(), Fisher()), Z, y, cv=3, scoring=snr_scorer)
@@ -204,6 +233,7 @@ MODELS = {
     "regressor without weights": (KNeighborsRegressor(), "predict"),
     "pipeline": (make_pipeline(StandardScaler(), SVC()), "decision_function"),
     "boosting": (HistGradientBoostingClassifier(min_samples_leaf=5, max_iter=20, random_state=0), "decision_function"),
+    "stack": (StackingClassifier([("a", GaussianNB())], LogisticRegression()), "decision_function"),
     "grid search": (GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}), "decision_function"),
 }
 
@@ -231,6 +261,39 @@ def test_a_model_needs_nothing_but_fit_and_predict():
     model = MeanDifference()
     assert witness_test(*two_samples(), learner=FromEstimator(model), rng=0).pvalue <= 0.01
     assert not hasattr(model, "direction")
+
+
+def test_a_model_may_return_one_probability_for_each_row():
+    class OneProbability:
+        def fit(self, rows, labels):
+            self.fitted_ = True
+
+        def predict_proba(self, rows):
+            return 1 / (1 + np.exp(-rows[:, 0]))
+
+    assert witness_test(*two_samples(), learner=FromEstimator(OneProbability()), rng=0).pvalue <= 0.01
+
+
+def test_a_model_without_any_output_says_so():
+    nothing = make_pipeline("passthrough", "passthrough")
+    with pytest.raises(TypeError, match=r"`learner`: Pipeline must have decision_function, predict_proba or predict"):
+        witness_test(*two_samples(), learner=FromEstimator(nothing), rng=0)
+
+
+def test_a_function_may_return_a_tensor():
+    def first_column(rows):
+        return torch.tensor(rows[:, 0], requires_grad=True)
+
+    x, y = two_samples()
+    expected = witness_test(x, y, learner=lambda rows: rows[:, 0], rng=0)
+    result = witness_test(x, y, learner=first_column, rng=0)
+    assert tuple(result) == tuple(expected)
+    assert result.snr == snr(first_column(x), first_column(y))
+
+
+def test_a_kernel_is_no_learner():
+    with pytest.raises(TypeError, match=r"`learner` must learn a witness, got the kernel Gaussian.*learner=Fisher"):
+        witness_test(*two_samples(), learner=Gaussian(0.5), rng=0)
 
 
 class Recorder(BaseEstimator):

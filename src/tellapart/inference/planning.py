@@ -7,6 +7,7 @@ whose witness has that SNR. It knows nothing of how the witness was learned.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -24,6 +25,9 @@ class HasMoments(Protocol):
     def moments(self) -> WitnessMoments: ...
 
 
+_MOST_ROWS = 10**15
+
+
 class SampleSize(NamedTuple):
     """Rows of the first and of the second sample."""
 
@@ -38,7 +42,7 @@ def snr_for(effect: float | HasMoments, n: float, m: float) -> float:
     if not checks.is_number(effect):
         raise TypeError(
             "`effect` must be a signal-to-noise ratio, a result of witness_test or a pair (x, y) of pilot samples, "
-            f"got {effect!r}."
+            f"got {reprlib.repr(effect)}."
         )
     return float(effect)
 
@@ -77,6 +81,11 @@ def size_from_snr(
 
     too_few, high = least - 1, least
     while not enough(high):
+        if high > _MOST_ROWS:
+            raise ValueError(
+                f"`effect` must be found with at most {_MOST_ROWS:.0e} rows, got a signal-to-noise ratio of {snr:.3g}. "
+                "Learn the witness from a larger pilot, or with another learner."
+            )
         too_few, high = high, 2 * high
     while high - too_few > 1:
         middle = (too_few + high) // 2

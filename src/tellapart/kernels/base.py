@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart._arrays import FloatArray
+from tellapart._arrays import FloatArray, to_numpy
 from tellapart._checks import positive
 from tellapart.pairs import Matrix, Pairs
 
@@ -91,7 +91,7 @@ class FromFunction(Kernel):
     function: Callable[[FloatArray, FloatArray], Any]
 
     def of(self, pairs: Pairs) -> Matrix:
-        k = np.array(self.function(pairs.a, pairs.b))
+        k = np.array(to_numpy(self.function(pairs.a, pairs.b)))
         if k.dtype.kind not in "biuf":
             raise TypeError(f"`kernel` must return real numbers, got dtype {k.dtype} from {self.function!r}.")
         k = k.astype(np.float64, copy=False)

@@ -21,6 +21,7 @@ BandwidthRule: TypeAlias = Literal["median", "scaled-median"]
 Bandwidth: TypeAlias = float | tuple[float, ...] | BandwidthRule
 
 _RULES = ("median", "scaled-median")
+_LEAST, _MOST = 1e-120, 1e120  # bandwidths whose squares are floats too, as those of the samples are
 
 
 def _checked_bandwidth(bandwidth: Any) -> Bandwidth:
@@ -32,8 +33,14 @@ def _checked_bandwidth(bandwidth: Any) -> Bandwidth:
         raise TypeError(
             f"`bandwidth` must be a positive number, one per column, or one of {_RULES}, got {bandwidth!r}."
         )
+    values = values.astype(np.float64)
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError(f"`bandwidth` must be positive and finite, got {bandwidth!r}.")
+    if values.min() < _LEAST or values.max() > _MOST:
+        raise ValueError(
+            f"`bandwidth` must have a square within the range of floats ({_LEAST:g} to {_MOST:g}), got {bandwidth!r}. "
+            "Multiply the columns by a constant in both samples first."
+        )
     return float(values) if values.ndim == 0 else tuple(float(v) for v in values)
 
 

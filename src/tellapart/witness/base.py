@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tellapart._arrays import FloatArray, chunks
+from tellapart._arrays import FloatArray, chunks, to_numpy
 from tellapart._progress import progress
 from tellapart.kernels import Kernel, kernel_matrix
 from tellapart.moments import snr
@@ -44,19 +44,24 @@ class KernelWitness:
     coefficients: NDArray[np.float64]  # (M,)
 
     def __call__(self, rows: FloatArray) -> NDArray[np.float64]:
-        h = self._summed(rows, self.coefficients)
+        h, largest = self._summed(rows, self.coefficients)
         size = np.abs(self.coefficients)
-        if len(h) and np.ptp(h) <= 1e-9 * size.sum():  # perhaps nothing but rounding: look closer
-            rounding = 8 * np.finfo(np.float64).eps * np.abs(self._summed(rows, size)).max()
+        if len(h) and np.ptp(h) <= 1e-9 * largest * size.sum():  # perhaps nothing but rounding: look closer
+            rounding = 8 * np.finfo(np.float64).eps * self._summed(rows, size, absolute=True)[0].max()
             if np.ptp(h) <= rounding:
                 h[:] = h.mean()
         return h
 
-    def _summed(self, rows: FloatArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        h = np.empty(len(rows))
+    def _summed(
+        self, rows: FloatArray, coefficients: NDArray[np.float64], absolute: bool = False
+    ) -> tuple[NDArray[np.float64], float]:
+        """``sum_i coefficients_i kernel(centres_i, z)`` for each row z, and the largest size of a kernel value."""
+        h, largest = np.empty(len(rows)), 0.0
         for part in progress(list(chunks(len(rows), len(self.centres))), "evaluating the witness"):
-            h[part] = kernel_matrix(self.kernel, Pairs(rows[part], self.centres)) @ coefficients
-        return h
+            k = kernel_matrix(self.kernel, Pairs(rows[part], self.centres))
+            h[part] = (np.abs(k) if absolute else k) @ coefficients
+            largest = max(largest, float(k.max()), -float(k.min()))
+        return h, largest
 
 
 class Estimator:
@@ -167,18 +172,22 @@ def output_of(model: Any, rows: Any) -> NDArray[np.float64]:
     if hasattr(model, "decision_function"):
         h = np.asarray(model.decision_function(rows))
     elif hasattr(model, "predict_proba"):
-        h = np.asarray(model.predict_proba(rows))[:, -1]
-    else:
+        h = np.asarray(model.predict_proba(rows))
+        h = h[:, -1] if h.ndim == 2 else h
+    elif hasattr(model, "predict"):
         h = np.asarray(model.predict(rows))
+    else:
+        raise TypeError(f"`learner`: {type(model).__name__} must have decision_function, predict_proba or predict.")
     return as_witness_values(h, len(rows), type(model).__name__)
 
 
 def as_witness_values(h: Any, n_rows: int, source: str) -> NDArray[np.float64]:
     """What a user's function or model returned, as n finite numbers."""
     try:
-        if np.iscomplexobj(h):
+        given = to_numpy(h)
+        if np.iscomplexobj(given):
             raise TypeError("complex numbers have no order")
-        values = np.asarray(h, dtype=np.float64)
+        values = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`learner`: {source} must return one number per row, got {type(h).__name__}.") from error
     if values.shape == (n_rows, 1):

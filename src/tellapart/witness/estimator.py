@@ -85,7 +85,8 @@ def _copied(model: Any) -> Any:
     from sklearn.base import clone
 
     outputs = ("decision_function", "predict_proba", "predict")
-    usable = hasattr(model, "fit") and any(hasattr(model, name) for name in outputs)
+    # A stack of models has its outputs only when fitted; its class knows of them before.
+    usable = hasattr(model, "fit") and any(hasattr(where, name) for name in outputs for where in (model, type(model)))
     if not usable or isinstance(model, type):
         raise TypeError(
             f"`model` must be an estimator with fit and predict, got {model!r}. "

@@ -145,6 +145,11 @@ class TwoClasses:
         target = (k_delta - self.indicators @ (self.means.T @ k_delta)) * (self.weights / -total)
         return s_k_s, np.asarray(target)
 
+    def rounding(self, k: Matrix) -> float:
+        """Error of ``S K S / N``: S cancels what all kernel values have in common, but not the rounding of it."""
+        largest = max(float(k.max()), -float(k.min()))
+        return float(np.finfo(np.float64).eps * largest * self.weights.max() ** 2)
+
     def spread(self, g: Matrix) -> Matrix:
         """``S g`` for each row of `g`: (R, N)."""
         weighted: Matrix = g * self.weights
@@ -158,7 +163,8 @@ def fisher_coefficients(k: Matrix, classes: TwoClasses, ridges: Sequence[float])
     coefficients = np.empty((len(ridges), len(k)))
     coefficients[:] = classes.delta
     if finite:
-        coefficients[np.isfinite(ridges)] += classes.spread(solve_shifted(*classes.system(k), finite))
+        solved = solve_shifted(*classes.system(k), finite, rounding=classes.rounding(k))
+        coefficients[np.isfinite(ridges)] += classes.spread(solved)
     return coefficients
 
 

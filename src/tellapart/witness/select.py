@@ -150,11 +150,14 @@ class _FoldGrid:
         self.outer = Pairs(rows[judge], rows[learn])
         self.classes = TwoClasses(int((learn < n).sum()), len(learn), covariance)
         self.n_judge = int((judge < n).sum())
+        self.alike = bool((self.inner.a == self.inner.a[0]).all())
 
     def scores(self, kernel: Kernel) -> NDArray[np.float64]:
-        """SNR of every ridge on the validation rows; -inf where a witness could not be computed."""
-        scores = np.full(len(self.ridges), -np.inf)
+        """SNR of every ridge on the validation rows; NaN where a witness could not be computed."""
+        scores = np.full(len(self.ridges), np.nan)
         k = kernel_matrix(kernel, self.inner)
+        if self.alike:  # a rare event that is not in this fold: the witness is zero, not out of reach
+            return np.zeros(len(self.ridges))
         if is_flat(k):
             return scores
         usable, coefficients = self._coefficients(k)
@@ -224,11 +227,15 @@ def _mean_over_folds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _chosen(
     kernels: list[Kernel], ridges: tuple[float, ...], fold_scores: NDArray[np.float64], varied: bool
 ) -> Selection:
-    scores = _mean_over_folds(fold_scores)
-    if varied and np.isneginf(scores).all():
+    # An SNR of -inf is a score too: on few rows a witness without noise may have the wrong sign. NaN is none.
+    computed = ~np.isnan(fold_scores).any(axis=-1)
+    if varied and not computed.any():
         raise ValueError(
             f"`kernels` must contain one that tells the training rows apart, but all {len(kernels)} are constant on "
             "them or too ill-conditioned for these ridges. Leave `kernels` out, or bring the columns to a common scale."
         )
-    best = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    fold_scores = np.where(np.isnan(fold_scores), -np.inf, fold_scores)
+    scores = np.where(computed, _mean_over_folds(fold_scores), -np.inf)
+    usable = np.flatnonzero(computed) if computed.any() else np.zeros(1, dtype=np.intp)
+    best = np.unravel_index(int(usable[np.argmax(scores.ravel()[usable])]), scores.shape)
     return Selection(tuple(kernels), ridges, scores, fold_scores, (int(best[0]), int(best[1])))

@@ -53,9 +53,12 @@ class Tridiagonal:
         return np.asarray(z).reshape(-1)
 
 
-def solve_shifted(a: Matrix, b: Vector, ridges: Sequence[float]) -> Matrix:
-    """Solutions for all `ridges`, one row each: (R, N). `a` is symmetric, positive semidefinite, and overwritten."""
-    smallest = 8 * np.finfo(np.float64).eps * float(np.abs(a).sum(axis=0).max())
+def solve_shifted(a: Matrix, b: Vector, ridges: Sequence[float], rounding: float = 0.0) -> Matrix:
+    """Solutions for all `ridges`, one row each: (R, N). `a` is symmetric, positive semidefinite, and overwritten.
+
+    `rounding` is the error that `a` came with: it may be the small difference of large numbers.
+    """
+    smallest = max(rounding, 8 * np.finfo(np.float64).eps * float(np.abs(a).sum(axis=0).max()))
     for ridge in ridges:
         if ridge <= smallest:
             raise _too_small(ridge, smallest)
@@ -131,12 +134,13 @@ def _lanczos(a: Matrix, b: Vector, ridges: Sequence[float]) -> Matrix | None:
 def _too_small(ridge: float, smallest: float) -> RidgeTooSmall:
     return RidgeTooSmall(
         f"`ridge` must be larger than the rounding of the kernel matrix (about {smallest:.1e}), got {ridge!r}. "
-        "Use a larger ridge, or bring the columns to a common scale."
+        "Use a larger ridge, or bring the columns to scale 1 and offset 0."
     )
 
 
 def _indefinite(ridge: float) -> RidgeTooSmall:
     return RidgeTooSmall(
-        "`kernel` must be positive semidefinite, but its matrix has a negative eigenvalue that `ridge` does not lift "
-        f"above zero, got {ridge!r}. Use a larger ridge, or a kernel such as Gaussian()."
+        "`kernel` must be positive semidefinite, but its matrix has a negative eigenvalue, perhaps from rounding, that "
+        f"`ridge` does not lift above zero, got {ridge!r}. Use a larger ridge, bring the columns to scale 1 and offset "
+        "0, or take a kernel such as Gaussian()."
     )
