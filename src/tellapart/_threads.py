@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 from tellapart._progress import progress
@@ -21,9 +22,15 @@ MOST_THREADS = 8
 
 def one_blas_thread() -> Any:
     """A context in which NumPy's linear algebra keeps to one thread."""
-    from threadpoolctl import threadpool_limits
+    return _controller().limit(limits=1, user_api="blas")
 
-    return threadpool_limits(limits=1, user_api="blas")
+
+@cache
+def _controller() -> Any:
+    """Looking for the libraries takes three milliseconds, a fifth of a small test; they are loaded by now."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def side_by_side(function: Callable[[A], B], items: Sequence[A], label: str) -> list[B]:

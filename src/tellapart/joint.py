@@ -130,9 +130,10 @@ def tell_apart(
     used = {"kernels": kernels, "ridges": ridges, "families": families, "learner": learner, "null": null}
     used |= {"pairs": pairs, "blocks": blocks, "memory": memory}
     made = Made(parts, exchange, used, record, generator, generator.permutation(len(exchange.unit_of_row)))
-    if len(parts.rows) > 2:
-        return made.several()
-    return made.by_kernels() if learner is None else made.by_learner()
+    with one_blas_thread():
+        if len(parts.rows) > 2:
+            return made.several()
+        return made.by_kernels() if learner is None else made.by_learner()
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +199,7 @@ class Made:
             rows, units = np.concatenate(self.parts.rows), self.exchange.unit_of_row
             labels = self.exchange.relabellings(int(null.n_permutations), self.rng)
             strata = self.exchange.stratum[units]
-            with one_blas_thread():
-                refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata)
+            refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata)
             return self._result(
                 refitted.statistic,
                 refitted.pvalue,
@@ -213,8 +213,7 @@ class Made:
             raise ValueError(
                 "`null=Prequential()` needs independent rows. Use null=Refit() with groups, strata or pairs."
             )
-        with one_blas_thread():
-            judged = null.judge(self.parts.samples, learner, self.rng)
+        judged = null.judge(self.parts.samples, learner, self.rng)
         evidence = np.concatenate([judged.evidence_x, judged.evidence_y])
         statistic = -float(np.log(judged.pvalue))
         return self._result(statistic, judged.pvalue, evidence=evidence, draws=0, computed=judged.how)

@@ -84,4 +84,4 @@ def pairwise_distances(rows: FloatArray, rng: np.random.Generator, norm: str = "
         rows = rows[rng.choice(len(rows), _SUBSAMPLE, replace=False)]
     pairs, unit = Pairs(rows, rows), (1.0,) * rows.shape[1]
     distances = pairs.distances(unit) if norm == "l2" else pairs.l1_distances(unit)
-    return np.asarray(distances[np.triu_indices(len(rows), 1)])
+    return np.asarray(distances[~np.tri(len(rows), dtype=bool)])

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from tellapart._arrays import FloatArray
 from tellapart._progress import progress
@@ -123,10 +122,9 @@ class KernelSums:
     """What one kernel needs of the rows: features, and leverages of a random part of the rows."""
 
     kernel: Kernel
-    mapped: FeatureMap
+    mapped: FeatureMap  # along the principal axes of the random part
     centre: Values  # (r,): mean of the features on the random part
-    rotation: Matrix  # (r, r): to the principal axes of the random part
-    leverages: Matrix  # (r, ridges): shrinkage / eigenvalue, squares of the rotated features times this are leverages
+    leverages: Matrix  # (r, ridges): shrinkage / eigenvalue, squares of the features times this are leverages
     freedoms: tuple[float, ...]
 
     @classmethod
@@ -136,17 +134,19 @@ class KernelSums:
         phi = mapped.features(Pairs(pilot, landmarks))
         centre = phi.mean(axis=0)
         phi -= centre
-        w, rotation = eigh(phi.T @ phi, check_finite=False, driver="evd")
+        w, axes = np.linalg.eigh(phi.T @ phi)
         keep = w > _RANK * max(w[-1], 0.0)
         freedoms, shrinkages = ridges.grid(w[keep], len(pilot))
         if not freedoms:
             return None
         leverages = np.stack([s / w[keep] for s in shrinkages], axis=1)
-        return cls(kernel, mapped, centre, rotation[:, keep], leverages, tuple(freedoms))
+        return cls(kernel, mapped.rotated(axes[:, keep]), centre @ axes[:, keep], leverages, tuple(freedoms))
 
     def features(self, pairs: Pairs) -> Matrix:
         """Centred features along the principal axes: (rows, r)."""
-        return (self.mapped.features(pairs) - self.centre) @ self.rotation
+        phi = self.mapped.features(pairs)
+        phi -= self.centre
+        return phi
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class InFolds:
         solved = self._solved(index, tally)
         left = [solved.judged(ridge, tally["square"], n) for ridge in solved.ridges]
         quadratic = quadratic_rows(solved.values, solved.shrinkages, solved.projected)
-        pooled = np.abs(kernel.centre @ kernel.rotation @ solved.contrast)
+        pooled = np.abs(kernel.centre @ solved.contrast)
         names = kernel_row_names(kernel.kernel, solved.freedoms, kernel.freedoms)
         return names, np.concatenate([left, quadratic, pooled[None], np.abs(tally["leverage", index])])
 
@@ -321,7 +321,7 @@ class Solved:
         mean = np.sum([f.total for f in folds], axis=0) / weight
         centred = [f.centred(mean) for f in folds]
         scatters, contrasts = [s for s, _ in centred], [c for _, c in centred]
-        w, axes = eigh(np.sum(scatters, axis=0), check_finite=False, driver="evd")
+        w, axes = np.linalg.eigh(np.sum(scatters, axis=0))
         keep = w > _RANK * max(w[-1], 0.0)
         projected = axes[:, keep].T @ np.sum(contrasts, axis=0) / np.sqrt(w[keep])[:, None]
         freedoms, shrinkages = ridges.grid(w[keep], rows)

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, eigh, solve_triangular
 
 from tellapart._arrays import FloatArray, IndexArray
 from tellapart.kernels import Kernel, kernel_matrix
@@ -42,30 +41,34 @@ def pivots(kernel: Kernel, rows: FloatArray, count: int, rng: np.random.Generato
     n, count = len(rows), min(count, len(rows))
     left = diagonal(kernel, rows)
     whole = left.sum()
-    factor = np.empty((n, 0))
+    factor, filled = np.empty((count + _BLOCK, n)), 0  # transposed: what is filled is one piece of memory
     chosen: list[IndexArray] = []
-    while factor.shape[1] < count and left.sum() > _RANK * whole:
-        size = min(_BLOCK, count - factor.shape[1], int((left > 0).sum()))
+    while filled < count and left.sum() > _RANK * whole:
+        size = min(_BLOCK, count - filled, int((left > 0).sum()))
         block = rng.choice(n, size, replace=False, p=left / left.sum())
-        columns = kernel_matrix(kernel, Pairs(rows, rows[block])) - factor @ factor[block].T
-        new = _whitened(columns, columns[block])
-        factor = np.concatenate([factor, new], axis=1)
+        known = factor[:filled]
+        columns = kernel_matrix(kernel, Pairs(rows, rows[block])) - known.T @ known[:, block]
+        new = columns @ _whitening(columns[block])
+        factor[filled : filled + new.shape[1]] = new.T
+        filled += new.shape[1]
         left = np.maximum(left - (new * new).sum(axis=1), 0)
         left[block] = 0
         chosen.append(block)
     return np.concatenate(chosen) if chosen else np.zeros(1, dtype=np.intp)
 
 
-def _whitened(columns: Matrix, inner: Matrix) -> Matrix:
-    """``columns inner^{-1/2}``, as a Cholesky solve: its products are ``columns inner^{-1} columns'``."""
+def _whitening(inner: Matrix) -> Matrix:
+    """W with ``W W' = inner^{-1}``: columns times W are features whose products are ``columns inner^{-1} columns'``.
+
+    With NumPy's linear algebra, not SciPy's, because other threads go on meanwhile.
+    """
     jitter = _RANK * float(np.trace(inner)) + 1e-300
     try:
-        factor = cholesky(inner + jitter * np.eye(len(inner)), lower=True, check_finite=False)
-        return np.asarray(solve_triangular(factor, columns.T, lower=True, check_finite=False).T)
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(inner + jitter * np.eye(len(inner)))).T)
     except np.linalg.LinAlgError:  # positive definite up to rounding only: leave the lost directions out
-        values, vectors = eigh(inner, check_finite=False)
+        values, vectors = np.linalg.eigh(inner)
         keep = values > _RANK * max(values[-1], 0.0)
-        return np.asarray(columns @ (vectors[:, keep] / np.sqrt(values[keep])))
+        return np.asarray(vectors[:, keep] / np.sqrt(values[keep]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +77,20 @@ class FeatureMap:
 
     kernel: Kernel
     landmarks: FloatArray  # (r, d)
-    inner: Matrix  # (r, r)
+    whitening: Matrix  # (landmarks, r)
 
     @classmethod
     def of(cls, kernel: Kernel, landmarks: FloatArray) -> FeatureMap:
         """The features that these landmarks make of a kernel."""
-        return cls(kernel, landmarks, kernel_matrix(kernel, Pairs(landmarks, landmarks)))
+        return cls(kernel, landmarks, _whitening(kernel_matrix(kernel, Pairs(landmarks, landmarks))))
 
     def features(self, pairs: Pairs) -> Matrix:
         """Features of the rows ``pairs.a``, where ``pairs.b`` are the landmarks: (rows, rank)."""
-        return _whitened(kernel_matrix(self.kernel, pairs), self.inner)
+        return np.asarray(kernel_matrix(self.kernel, pairs) @ self.whitening)
+
+    def rotated(self, rotation: Matrix) -> FeatureMap:
+        """The same features times a matrix."""
+        return FeatureMap(self.kernel, self.landmarks, self.whitening @ rotation)
 
     def captured(self, rows: FloatArray) -> float:
         """Share of the kernel's trace on some rows that the features have."""

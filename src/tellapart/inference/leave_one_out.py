@@ -27,7 +27,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from tellapart import _checks as checks
 
@@ -36,7 +35,7 @@ Matrix = NDArray[np.float64]
 Ids = NDArray[np.intp]
 
 _RANK = 1e-12  # eigenvalues below this share of the largest are rounding
-_BISECTIONS = 60
+_BISECTIONS = 45  # of twelve decades
 _CACHED = 2**16  # numbers of a block of columns: it stays in the processor's cache while it is worked on
 _NO_NOISE = 1e-12
 _CERTAIN = 1e-9  # a row with a leverage this near to 1 decides alone about itself; without it there is no value
@@ -62,7 +61,7 @@ class Spectrum:
         if weights is not None:
             k *= root[:, None]
             k *= root
-        values, vectors = eigh(k, overwrite_a=True, check_finite=False, driver="evd")
+        values, vectors = np.linalg.eigh(k)  # as SciPy's "evd", but other threads go on meanwhile
         keep = values > _RANK * max(values[-1], 0.0)
         return cls(vectors[:, keep], values[keep], root / np.sqrt(len(k)))
 
@@ -73,7 +72,7 @@ class Spectrum:
         features -= features.mean(axis=0) if weights is None else weights @ features / len(features)
         if weights is not None:
             features *= root[:, None]
-        values, rotation = eigh(features.T @ features, check_finite=False, driver="evd")
+        values, rotation = np.linalg.eigh(features.T @ features)
         keep = values > _RANK * max(values[-1], 0.0)
         return cls(features @ (rotation[:, keep] / np.sqrt(values[keep])), values[keep], root / np.sqrt(len(features)))
 
@@ -83,7 +82,11 @@ class Spectrum:
 
     def leverage(self, s: Values) -> Values:
         """``H_ii``: how much row i decides about itself."""
-        return (self.vectors**2) @ s + self.base**2
+        return np.asarray(self.leverages([s])[0])
+
+    def leverages(self, shrinkages: Sequence[Values]) -> Matrix:
+        """The same for each ridge: (ridges, N)."""
+        return np.asarray(np.stack(shrinkages) @ (self.vectors**2).T + self.base**2)
 
 
 def _root(n: int, weights: Values | None) -> Values:
@@ -183,21 +186,29 @@ def left_out_values(
 
 
 def leave_one_out_rows(
-    spectrum: Spectrum, shrinkages: Sequence[Values], y: Matrix, left_out: LeftOut = LeftOut()
+    spectrum: Spectrum,
+    shrinkages: Sequence[Values],
+    y: Matrix,
+    left_out: LeftOut = LeftOut(),
+    leverages: Matrix | None = None,
+    projected: Matrix | None = None,
 ) -> Matrix:
-    """``mean(e) / std(e)`` with ``e_i = y_i F_{-i}(z_i)``: one row for each ridge, (ridges, columns)."""
-    leverages = [spectrum.leverage(s) for s in shrinkages]
+    """``mean(e) / std(e)`` with ``e_i = y_i F_{-i}(z_i)``: one row for each ridge, (ridges, columns).
+
+    Leverages and ``U' y`` may be passed where they are known.
+    """
+    leverages = spectrum.leverages(shrinkages) if leverages is None else leverages
+    projected = spectrum.vectors.T @ y if projected is None else projected
     rows = np.empty((len(shrinkages), y.shape[1]))
     step = max(32, _CACHED // len(y))
     for start in range(0, y.shape[1], step):
         part = slice(start, start + step)
         y_part = np.ascontiguousarray(y[:, part].T)  # (columns, N): sums over rows are then over neighbours
-        projected = y_part @ spectrum.vectors
         for row, s, h in zip(rows, shrinkages, leverages, strict=True):
             if left_out.groups:
-                e = left_out_values(spectrum, s, y_part.T, projected.T, left_out).T * y_part
+                e = left_out_values(spectrum, s, y_part.T, projected[:, part], left_out).T * y_part
             else:
-                e = _judged_rows(spectrum, s, h, y_part, projected)
+                e = _judged_rows(spectrum, s, h, y_part, projected[:, part].T)
             row[part] = signal_to_noise(e.mean(axis=1), np.einsum("ij,ij->i", e, e) / len(y))
     return rows
 

@@ -81,6 +81,7 @@ class KernelVoice:
     potentials: Matrix  # (1 + ridges, N): mean of the kernel at every row, and leverages; around their means
     freedoms: tuple[float, ...]
     shrinkages: tuple[Values, ...]
+    leverages: Matrix  # (ridges, N)
     left_out: LeftOut
 
     @classmethod
@@ -92,16 +93,18 @@ class KernelVoice:
         if not freedoms:
             return None
         root = spectrum.base * np.sqrt(len(potential))
-        functions = without_rounding(np.stack([potential, *(spectrum.leverage(s) for s in shrinkages)]), root**2)
-        return cls(kernel, spectrum, functions * root, tuple(freedoms), tuple(shrinkages), left_out)
+        leverages = spectrum.leverages(shrinkages)
+        functions = without_rounding(np.concatenate([potential[None], leverages]), root**2)
+        return cls(kernel, spectrum, functions * root, tuple(freedoms), tuple(shrinkages), leverages, left_out)
 
     @property
     def rows(self) -> tuple[Row, ...]:
         return kernel_row_names(self.kernel, self.freedoms)
 
     def values(self, y: Matrix) -> Matrix:
-        left = leave_one_out_rows(self.spectrum, self.shrinkages, y, self.left_out)
-        quadratic = quadratic_rows(self.spectrum.values, self.shrinkages, self.spectrum.vectors.T @ y)
+        projected = self.spectrum.vectors.T @ y
+        left = leave_one_out_rows(self.spectrum, self.shrinkages, y, self.left_out, self.leverages, projected)
+        quadratic = quadratic_rows(self.spectrum.values, self.shrinkages, projected)
         return np.concatenate([left, quadratic, potential_rows(self.potentials, y)])
 
 

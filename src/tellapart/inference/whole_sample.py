@@ -7,7 +7,7 @@ statistics, which are skewed). Families are joined, and the rank of the observed
 Level: labels enter through the contrasts only, and all columns are treated alike. Under the null hypothesis the
 observed column is as likely as any other to have any rank, so ``P(p <= level) <= level`` at any number of rows.
 
-Early stopping: the test looks after 99, 199, 399, ... relabellings and stops at the first look at which at least
+Early stopping: the test looks after 99, 499, 2499, ... relabellings and stops at the first look at which at least
 `stop_after` of them are as loud as the observed labelling. Let ``p_k`` be the p-value of look k, which is exact by
 itself, and ``t_k`` the smallest p-value at which the test stops there; ``t_k`` falls with k. For any level, let j be
 the first look with ``t_j <= level`` (else the last). A p-value of at most `level` needs a look k >= j; if k > j the
@@ -91,13 +91,13 @@ def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator) -> list[Ker
 def looks(draws: int, stop_after: int | None) -> Iterator[int]:
     """Numbers of relabellings after which to look.
 
-    >>> list(looks(499, 20)), list(looks(499, None))
-    ([99, 199, 399, 499], [499])
+    >>> list(looks(499, 20)), list(looks(999, 20)), list(looks(499, None))
+    ([99, 499], [99, 499, 999], [499])
     """
     look = FIRST_LOOK
     while stop_after is not None and look < draws:
         yield look
-        look = 2 * look + 1
+        look = 5 * look + 4
     yield draws
 
 
