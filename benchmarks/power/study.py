@@ -1,8 +1,9 @@
-"""Which combination of the whole-sample statistics: ``python -m benchmarks.power.study [--trials 200]``.
+"""How families of statistics are joined, and what each brings: ``python -m benchmarks.power.study [--trials 100]``.
 
-Every trial computes the rows of all families once and then joins them in every candidate way, so the candidates see the
-same draws and the same relabellings. Each candidate is a function of B + 1 exchangeable columns, so each is exact; the
-study is about power only. Writes benchmarks/results/combination.json and prints a table.
+Every trial computes all statistics of the library once, for the observed labels and B relabellings, and then joins
+them in every candidate way: the candidates see the same draws and the same relabellings. Each is a function of B + 1
+exchangeable columns, so each is exact; the study is about power only. The problems kept aside (`--part aside`) are for
+after the choice. Writes benchmarks/results/combination.json or combination_aside.json and prints a table.
 """
 
 from __future__ import annotations
@@ -10,135 +11,160 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import product
 from pathlib import Path
 
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.pop("OPENBLAS_CORETYPE", None)
+
 import numpy as np
+from scipy.special import log_ndtr, logsumexp
 
 from benchmarks.machine import machine
-from benchmarks.power.problems import PROBLEMS
-from tellapart.inference.combination import rank_pvalues, standard_scores, tail_scores
+from benchmarks.power import cache
+from benchmarks.power.problems import PROBLEMS, Problem, usable
+from tellapart.inference.combination import joined, pvalue_of_first, skewed_scores, standard_scores
 from tellapart.inference.exchange import Exchange
-from tellapart.inference.leave_one_out import (
-    Spectrum,
-    leave_one_out_rows,
-    potential_rows,
-    quadratic_rows,
-)
-from tellapart.kernels import BandwidthGrid, Gaussian, Laplace
-from tellapart.pairs import Pairs
+from tellapart.inference.in_memory import InMemory
+from tellapart.inference.leave_one_out import DegreesOfFreedom
+from tellapart.inference.whole_sample import FAMILIES, as_kernels, said_by
 
-FREEDOMS = (1, 2, 4, 8, 16, 32, 64, 128)
-SHAPES = {"gaussian": (Gaussian(),), "gaussian + laplace": (Gaussian(), Laplace())}
-DRAWS, LEVEL, CHUNK = 299, 0.05, 10
+DRAWS, LEVEL, CHUNK = 299, 0.05, 5
+FIRST_TRIAL = 10_000  # other draws than those of the league
+CHOSEN = "as in the library"
+UNSKEWED = ("left out", "potential")
+BY_NAME = {p.name: p for p in PROBLEMS}
 
-
-def family_rows(z: np.ndarray, y: np.ndarray, shapes: tuple, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    rows: dict[str, list[np.ndarray]] = {name: [] for name in ("left out", "fitted", "mean", "potential")}
-    pairs = Pairs(z, z)
-    for shape in shapes:
-        for kernel in BandwidthGrid(shape, count=10 // len(shapes)).kernels(z, rng):
-            k = kernel.of(pairs)
-            potential = k.mean(axis=0)
-            spectrum = Spectrum.of(k)
-            usable = [f for f in FREEDOMS if f <= min(len(z) / 2, 0.9 * len(spectrum.values))]
-            s = [spectrum.shrinkage(spectrum.ridge_for(f)) for f in usable]
-            quadratic = quadratic_rows(spectrum, s, y)
-            rows["left out"].append(leave_one_out_rows(spectrum, s, y))
-            rows["fitted"].append(quadratic[:-1])
-            rows["mean"].append(quadratic[-1:])
-            functions = np.stack([potential, *(spectrum.leverage(v) for v in s)])
-            rows["potential"].append(potential_rows(functions, y))
-    return {name: np.concatenate(parts) for name, parts in rows.items()}
+Values = np.ndarray
+ByFamily = dict[str, Values]  # family -> (statistics, relabellings)
 
 
-def soft(scores: np.ndarray) -> np.ndarray:
-    """Log of the mean of exp: rows that agree help each other."""
-    top = scores.max(axis=0)
-    return top + np.log(np.exp(scores - top).mean(axis=0))
+def statistics(problem: Problem, trial: int) -> ByFamily:
+    """All statistics of one draw by family, the observed labelling first."""
+    x, y = cache.drawn(problem, trial)
+    rng = np.random.default_rng([cache.crc(problem.name), trial, 1])
+    order = rng.permutation(len(x) + len(y))
+    exchange = Exchange.of(len(x), len(y)).shuffled(order)
+    z = np.concatenate([x, y]).astype(float)[order]
+    ensemble = InMemory.of(z, as_kernels(None, z, rng), DegreesOfFreedom(), tuple(FAMILIES), exchange, rng)
+    values = said_by(ensemble.voices, exchange.labellings(DRAWS, rng).contrast())
+    families = np.array([row.family for voice in ensemble.voices for row in voice.rows])
+    return {family: values[families == family] for family in FAMILIES if family in families}
 
 
-WITHIN = {"max": lambda scores: scores.max(axis=0), "soft": soft}
-BETWEEN = {
-    "min": lambda p: -p.min(axis=0),
-    "fisher": lambda p: -np.log(p).sum(axis=0),
-    "harmonic": lambda p: (1 / p).sum(axis=0),
-    "cauchy": lambda p: np.tan((0.5 - np.minimum(p, 0.999)) * np.pi).sum(axis=0),
-}
-SETS = {
-    "LFMP": ("left out", "fitted", "mean", "potential"),
-    "LFM": ("left out", "fitted", "mean"),
-    "LMP": ("left out", "mean", "potential"),
-    "LFP": ("left out", "fitted", "potential"),
-}
+def scored(family: str, values: Values) -> Values:
+    return standard_scores(values) if family in UNSKEWED else skewed_scores(values)
 
 
-def one_trial(problem: int, trial: int) -> dict[str, float]:
-    """The p-value of every candidate on one draw."""
-    rng = np.random.default_rng([problem, trial])
-    x, y = PROBLEMS[problem].draw(rng)
-    z, labels = np.concatenate([x, y]), Exchange.of(len(x), len(y)).relabellings(DRAWS, rng)
-    found: dict[str, float] = {}
-    for shape, within in product(SHAPES, WITHIN):
-        rows = family_rows(z, labels, SHAPES[shape], np.random.default_rng(0)) if within == "max" else rows  # noqa: F821
-        p = {}
-        for name, values in rows.items():
-            scores = tail_scores(values) if name in ("fitted", "mean") else standard_scores(values)
-            p[name] = np.maximum(rank_pvalues(WITHIN[within](scores)), 1e-12)
-            found[f"{shape} | {within} | {name}"] = float(p[name][0])
-        for (between, join), chosen in product(BETWEEN.items(), SETS):
-            joint = join(np.stack([p[name] for name in SETS[chosen]]))
-            found[f"{shape} | {within} | {between} of {chosen}"] = float(rank_pvalues(joint)[0])
+def loudest(values: ByFamily, score: Callable[[str, Values], Values] = scored) -> ByFamily:
+    return {family: score(family, rows).max(axis=0) for family, rows in values.items()}
+
+
+def summed(heard: ByFamily, weights: dict[str, float], power: float = 0.75) -> Values:
+    """The library's rule, with other weights or another power."""
+    return joined(np.stack(list(heard.values())), [weights[f] for f in heard], power)
+
+
+def tails(heard: ByFamily) -> Values:
+    """Minus the log of the tail probability of each family."""
+    return -log_ndtr(-skewed_scores(np.stack(list(heard.values()))))
+
+
+def softly(values: ByFamily) -> ByFamily:
+    """Statistics of a family that agree help each other, where otherwise the loudest speaks."""
+    return {f: logsumexp(-0.75 * log_ndtr(-scored(f, v)), axis=0) for f, v in values.items()}
+
+
+def candidates(values: ByFamily) -> Iterator[tuple[str, Values]]:
+    """Name and joint statistic of every candidate."""
+    heard = loudest(values)
+    yield CHOSEN, summed(heard, FAMILIES)
+    yield "all families alike", summed(heard, dict.fromkeys(FAMILIES, 1.0))
+    yield "twice the weight for linear", summed(heard, FAMILIES | {"linear": 2 * FAMILIES["linear"]})
+    yield "power 0.5", summed(heard, FAMILIES, 0.5)
+    yield "power 1: harmonic mean", summed(heard, FAMILIES, 1.0)
+    yield "smallest p-value", tails(heard).max(axis=0)
+    yield "Fisher's product", tails(heard).sum(axis=0)
+    yield "soft maximum within families", summed(softly(values), FAMILIES)
+    yield "standard scores for all", summed(loudest(values, lambda _, v: standard_scores(v)), FAMILIES)
+    yield "Pearson III scores for all", summed(loudest(values, lambda _, v: skewed_scores(v)), FAMILIES)
+    for family in heard:
+        yield f"without {family}", summed({f: v for f, v in heard.items() if f != family}, FAMILIES)
+    for family, row in heard.items():
+        yield f"only {family}", row
+
+
+def rejections(name: str, trials: range) -> dict[str, list[bool]]:
+    """Whether each candidate rejects, trial by trial."""
+    found: dict[str, list[bool]] = {}
+    for trial in trials:
+        for candidate, joint in candidates(statistics(BY_NAME[name], trial)):
+            found.setdefault(candidate, []).append(pvalue_of_first(joint) <= LEVEL)
     return found
 
 
-def chunk(task: tuple[int, int]) -> tuple[int, list[dict[str, float]]]:
-    problem, start = task
-    return problem, [one_trial(problem, trial) for trial in range(start, start + CHUNK)]
+def chunk(task: tuple[str, range]) -> tuple[str, dict[str, list[bool]]]:
+    return task[0], rejections(*task)
+
+
+def simulated(problems: list[Problem], trials: int, processes: int) -> dict[str, dict[str, float]]:
+    """Rejection rate of every candidate on every problem."""
+    starts = range(FIRST_TRIAL, FIRST_TRIAL + trials, CHUNK)
+    tasks = [(p.name, range(s, min(s + CHUNK, FIRST_TRIAL + trials))) for s in starts for p in problems]
+    found: dict[str, dict[str, list[bool]]] = {}
+    with ProcessPoolExecutor(processes) as pool:
+        for done, (name, rejected) in enumerate(pool.map(chunk, tasks), 1):
+            for candidate, flags in rejected.items():
+                found.setdefault(candidate, {}).setdefault(name, []).extend(flags)
+            if done % 50 == 0:
+                print(f"{done} of {len(tasks)} parts", file=sys.stderr, flush=True)
+    return {c: {name: float(np.mean(flags)) for name, flags in by.items()} for c, by in found.items()}
+
+
+def summary(rates: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Mean power, and the most that is lost to the best candidate of a problem; a family that says nothing has none."""
+    names = list(rates[CHOSEN])
+    best = {name: max(r.get(name, 0.0) for r in rates.values()) for name in names}
+    return {
+        candidate: {
+            "mean_power": float(np.mean([r.get(name, 0.0) for name in names])),
+            "most_lost": max(best[name] - r.get(name, 0.0) for name in names),
+        }
+        for candidate, r in rates.items()
+    }
+
+
+def rows_of(problem: Problem) -> int:
+    return max(map(len, cache.drawn(problem, 0)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--aside", action="store_true", help="only the problems kept aside")
+    parser.add_argument("--part", choices=("choosing", "aside"), default="choosing")
+    parser.add_argument("--most-rows", type=int, default=250, help="leave out problems with larger samples")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "results")
     options = parser.parse_args()
-    chosen = [i for i, p in enumerate(PROBLEMS) if p.aside == options.aside]
-    tasks = [(i, start) for start in range(0, options.trials, CHUNK) for i in chosen]
-    pvalues: dict[int, list[dict[str, float]]] = {i: [] for i in chosen}
-    with ProcessPoolExecutor(options.processes) as pool:
-        for done, (problem, found) in enumerate(pool.map(chunk, tasks), 1):
-            pvalues[problem] += found
-            if done % 50 == 0:
-                print(f"{done} of {len(tasks)} chunks", flush=True)
-    candidates = list(pvalues[chosen[0]][0])
-    rates = {
-        c: {PROBLEMS[i].name: float(np.mean([t[c] <= LEVEL for t in pvalues[i]])) for i in chosen} for c in candidates
-    }
-    name = "combination_aside.json" if options.aside else "combination.json"
+    wanted = [p for p in usable(PROBLEMS) if not p.null and p.aside == (options.part == "aside")]
+    rates = simulated([p for p in wanted if rows_of(p) <= options.most_rows], options.trials, options.processes)
+    table = summary(rates)
     written = {
-        "command": f"python -m benchmarks.power.study{' --aside' * options.aside} --trials {options.trials}",
+        "command": "python -m benchmarks.power.study " + " ".join(sys.argv[1:]),
         "trials": options.trials,
         "level": LEVEL,
         "draws": DRAWS,
+        "seeds": f"trials {FIRST_TRIAL} and up of the league's problems",
         "machine": machine(),
+        "summary": table,
         "rates": rates,
     }
+    name = "combination_aside.json" if options.part == "aside" else "combination.json"
     (options.out / name).write_text(json.dumps(written, indent=1) + "\n")
-    report(rates, [PROBLEMS[i].name for i in chosen if not PROBLEMS[i].null])
-
-
-def report(rates: dict[str, dict[str, float]], problems: list[str]) -> None:
-    """Candidates by mean power, and by the most that they lose to the best candidate of any problem."""
-    best = {p: max(r[p] for r in rates.values()) for p in problems}
-    ranked = sorted(rates, key=lambda c: -np.mean([rates[c][p] for p in problems]))
-    print("mean  worst loss  rates per problem:", "; ".join(problems))
-    for c in ranked:
-        loss = max(best[p] - rates[c][p] for p in problems)
-        shown = " ".join(f"{rates[c][p]:.2f}" for p in problems)
-        print(f"{np.mean([rates[c][p] for p in problems]):.3f} {loss:.2f}  {shown}  {c}")
+    for candidate in sorted(table, key=lambda c: -table[c]["mean_power"]):
+        print(f"{table[candidate]['mean_power']:.3f}  {table[candidate]['most_lost']:.2f}  {candidate}")
 
 
 if __name__ == "__main__":

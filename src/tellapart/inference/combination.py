@@ -59,15 +59,15 @@ def rank_pvalues(scores: Values) -> Values:
     return np.asarray((len(scores) - below) / len(scores))
 
 
-def joined(families: Matrix, weights: Sequence[float]) -> Values:
-    """Weighted sum of ``p ** -0.75`` over the families for each column, large is loud: (columns,).
+def joined(families: Matrix, weights: Sequence[float], power: float = _POWER) -> Values:
+    """Weighted sum of ``p ** -power`` over the families for each column, large is loud: (columns,).
 
     p is the tail probability of a family's score under the Pearson III distribution of its B + 1 scores. The power lies
     between the smallest p-value (infinity: one loud family decides) and Fisher's product (0: all count alike); with 1
     it is the harmonic mean. How it and the weights were chosen: ``docs/without_a_split.md``.
     """
     log_tails = -log_ndtr(-skewed_scores(families))
-    return np.asarray(logsumexp(_POWER * log_tails, axis=0, b=np.asarray(weights, dtype=np.float64)[:, None]))
+    return np.asarray(logsumexp(power * log_tails, axis=0, b=np.asarray(weights, dtype=np.float64)[:, None]))
 
 
 def pvalue_of_first(scores: Values) -> float:
