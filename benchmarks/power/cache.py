@@ -7,6 +7,7 @@ on the same draws.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import zlib
@@ -21,6 +22,7 @@ from benchmarks.power.draws import Pair
 from benchmarks.power.problems import Problem
 
 CACHE = Path(__file__).parent / "cache"
+STORED = Path(__file__).parents[1] / "results" / "league_trials"  # what is committed, compressed
 Lines = dict[tuple[str, str], dict[int, dict]]  # (problem, test) -> trial -> line
 
 
@@ -62,14 +64,39 @@ def read(folder: Path, tests: Iterable[str]) -> Lines:
     """All complete lines; where a trial was run twice the later line counts."""
     found: Lines = defaultdict(dict)
     for test in tests:
-        path = folder / f"{test}.jsonl"
-        for text in path.read_text().splitlines() if path.exists() else ():
+        for text in written(folder / f"{test}.jsonl"):
             try:
                 line = json.loads(text)
             except json.JSONDecodeError:  # the last line of a run that was killed
                 continue
             found[line["problem"], test][line["trial"]] = line
     return found
+
+
+def written(path: Path) -> list[str]:
+    """Lines of a file, or of its compressed form."""
+    compressed = path.with_name(path.name + ".gz")
+    if compressed.exists():
+        return gzip.decompress(compressed.read_bytes()).decode().splitlines()
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def store(tests: Iterable[str]) -> None:
+    """Write everything that is known to the compressed files, sorted: the same lines, the same bytes."""
+    STORED.mkdir(parents=True, exist_ok=True)
+    for test in tests:
+        known = read(CACHE, [test])
+        lines = [known[key][t] for key in sorted(known) for t in sorted(known[key])]
+        text = "".join(json.dumps(line | {"mark": round(line["mark"], 6)}) + "\n" for line in lines)
+        (STORED / f"{test}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def unpack(tests: Iterable[str]) -> None:
+    """Take trials from the compressed files that the cache does not have."""
+    for test in tests:
+        here, stored = read(CACHE, [test]), read(STORED, [test])
+        missing = [v for key, trials in stored.items() for t, v in trials.items() if t not in here.get(key, {})]
+        append(CACHE, test, missing)
 
 
 def current(lines: Lines, problems: Iterable[Problem]) -> Lines:
@@ -97,6 +124,7 @@ def merge(source: Path, target: Path, tests: Iterable[str]) -> int:
     return added
 
 
-def forget(folder: Path, tests: Iterable[str]) -> None:
+def forget(tests: Iterable[str]) -> None:
     for test in tests:
-        (folder / f"{test}.jsonl").unlink(missing_ok=True)
+        (CACHE / f"{test}.jsonl").unlink(missing_ok=True)
+        (STORED / f"{test}.jsonl.gz").unlink(missing_ok=True)

@@ -5,8 +5,9 @@
 What has been computed is kept line by line in benchmarks/power/cache and never computed twice; stop and start at will.
 `--gpu` computes the sums over kernel matrices on a GPU, where PyTorch finds one; `--until 400` begins nothing new after
 so many seconds and writes no table. `--merge DIR` takes in the cache of another machine, `--report` only writes the
-table from what is there, `--forget a,b` drops what is known of tests that have changed. Writes league.json, league.md
-and league.png to benchmarks/results.
+table from what is there, `--forget a,b` drops what is known of tests that have changed. `--store` keeps every trial in
+benchmarks/results/league_trials, from where a new clone goes on. Writes league.json, league.md and league.png to
+benchmarks/results.
 """
 
 from __future__ import annotations
@@ -165,6 +166,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--merge", type=Path, help="take in the cache of another machine first")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the table of what is known")
     parser.add_argument("--forget", default="", help="tests whose cached results are dropped first")
+    parser.add_argument("--store", action="store_true", help="write all trials to benchmarks/results/league_trials")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     unknown = {t for t in (options.tests + "," + options.forget).split(",") if t} - set(TESTS)
@@ -177,7 +179,8 @@ def main() -> None:
     options = arguments()
     if options.data:
         os.environ["TELLAPART_DATA"] = str(Path(options.data).resolve())
-    cache.forget(cache.CACHE, filter(None, options.forget.split(",")))
+    cache.forget(filter(None, options.forget.split(",")))
+    cache.unpack(TESTS)
     if options.merge:
         print(f"{cache.merge(options.merge, cache.CACHE, TESTS)} lines taken in from {options.merge}")
     everything = usable(PROBLEMS)
@@ -194,6 +197,8 @@ def main() -> None:
         clock.learn(known)
         left = tasks_left(chosen, options.tests.split(","), options.trials, known, options.gpu)
         compute(left, clock, options.until)
+    if options.store:
+        cache.store(TESTS)
     if options.until == float("inf"):
         report(everything, options)
 
