@@ -8,7 +8,7 @@ import sys
 import numpy as np
 from scipy.stats import ks_2samp
 
-from tellapart import witness_test
+from tellapart import tell_apart
 from tellapart.datasets import example_file
 
 
@@ -35,13 +35,15 @@ def main(paths: list[str]) -> None:
         print(f"  {name:<16} p = {ks_2samp(x[:, j], y[:, j]).pvalue:.2f}")
 
     print("\nAll columns together (tellapart):\n")
-    result = witness_test(x, y, rng=0)
+    result = tell_apart(x, y, rng=0)
     print(result)
+    if result.evidence is None:
+        return
 
-    print("\nRows that speak most for each file, by the learned witness:\n")
+    print("\nRows that speak most for each file, by a witness learned from all the others:\n")
     print(f"  {'file':<12}" + "".join(f"{name:>16}" for name in names))
-    for label, z, sign in (("first", x, -1), ("second", y, 1)):
-        for i in np.argsort(sign * result.witness(z))[:3]:
+    for label, z, evidence, sign in (("first", x, result.evidence[0], -1), ("second", y, result.evidence[1], 1)):
+        for i in np.argsort(sign * evidence)[:3]:
             print(f"  {label:<12}" + "".join(f"{value:>16.2f}" for value in z[i]))
 
 
