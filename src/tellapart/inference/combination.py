@@ -18,18 +18,25 @@ Values = NDArray[np.float64]
 _TIE = 1e-9
 _POWER = 0.75
 _LEAST_SKEWNESS = 0.02
+_NO_SPREAD = 1e-12  # of the largest value of a row: less is rounding
+_LEAST_SQUARES = 1e-9  # of the other values, where the largest is 1
+_LOUDEST = 40.0
 
 
 def standard_scores(rows: Matrix) -> Matrix:
-    """Each row minus its mean, over its standard deviation; a constant row is zero."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    spread = centred.std(axis=1, keepdims=True)
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.where(spread > 1e-12 * largest, centred / np.where(spread > 0, spread, 1.0), 0.0)
+    """Each value minus the mean of the *other* values of its row, over their deviation; a constant row is zero.
+
+    Were a loud value part of its own yardstick, the deviation would grow with it, and no score of B + 1 values could
+    exceed ``sqrt(B)``.
+
+    >>> standard_scores(np.array([[1.0, 3.0, 12.0], [5.0, 5.0, 5.0]])).round(2).tolist()
+    [[-1.44, -0.64, 10.0], [0.0, 0.0, 0.0]]
+    """
+    return _against_the_others(rows)[0]
 
 
 def skewed_scores(rows: Matrix) -> Matrix:
-    """Normal scores by the Pearson III distribution that has each row's mean, deviation and skewness.
+    """Normal scores by the Pearson III distribution with mean, deviation and skewness of the other values of the row.
 
     Quadratic statistics are nearly weighted sums of chi-squares: right-skewed, which standard scores ignore. The third
     root of a gamma variable is nearly normal (Wilson and Hilferty 1931), which is accurate in the tail and cheap. Where
@@ -39,12 +46,32 @@ def skewed_scores(rows: Matrix) -> Matrix:
     >>> bool(abs(np.quantile(skewed_scores(gamma), 0.999) - 3.09) < 0.2)
     True
     """
-    z = standard_scores(rows)
-    skewness = np.einsum("ij,ij,ij->i", z, z, z)[:, None] / z.shape[1]
+    z, skewness = _against_the_others(rows)
     shape = 4 / np.maximum(skewness, _LEAST_SKEWNESS) ** 2
     # z = (G - shape) / sqrt(shape) for a gamma variable G of that shape
     gamma = np.maximum(1 + z / np.sqrt(shape), 0.0)
     return np.where(skewness > _LEAST_SKEWNESS, 3 * np.sqrt(shape) * (np.cbrt(gamma) - 1 + 1 / (9 * shape)), z)
+
+
+def _against_the_others(rows: Matrix) -> tuple[Matrix, Matrix]:
+    """Standard score of each value among the other values of its row, and their skewness.
+
+    With c the values around the mean of all n, and M2 and M3 the sums of their squares and cubes, the others have the
+    mean ``a = -c / (n - 1)``, squares ``M2 - c^2 - (n - 1) a^2`` around it and cubes
+    ``M3 - c^3 - 3 a (M2 - c^2) + 2 (n - 1) a^3``.
+    """
+    n = rows.shape[1]
+    c = rows - rows.mean(axis=1, keepdims=True)
+    size = np.abs(c).max(axis=1, keepdims=True)
+    varies = size > _NO_SPREAD * np.abs(rows).max(axis=1, keepdims=True)
+    c = np.where(varies, c / np.where(varies, size, 1.0), 0.0)
+    square = c * c
+    m2, m3 = square.sum(axis=1, keepdims=True), np.einsum("ij,ij->i", square, c)[:, None]
+    a = c * (-1 / (n - 1))
+    others = np.maximum(m2 - square * (n / (n - 1)), _LEAST_SQUARES) / (n - 1)
+    cubes = m3 - square * c - 3 * a * (m2 - square) + 2 * (n - 1) * a * a * a
+    z = np.clip((c - a) / np.sqrt(others), -_LOUDEST, _LOUDEST)
+    return z, cubes / ((n - 1) * others * np.sqrt(others))
 
 
 def rank_pvalues(scores: Values) -> Values:
