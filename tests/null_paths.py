@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import Permutation, tell_apart
-from tellapart.inference import exchange, in_memory
+from tellapart.inference import ensemble, exchange, in_memory
 from tellapart.inference.exchange import Exchange
 from tellapart.inference.whole_sample import FAMILIES
 from tellapart.kernels import BandwidthGrid
@@ -102,6 +102,16 @@ def low_rank(kind: Kind, rng: np.random.Generator) -> float:
 
     found = in_memory.few_features
     with changed(in_memory, EXACT_ROWS=0, PILOT_ROWS=12, few_features=few):
+        return plain(kind, rng)
+
+
+def one_pass(kind: Kind, rng: np.random.Generator) -> float:
+    """Five folds, with landmarks and scales from a part of the rows, a few rows at a time."""
+
+    def short(*sizes: Any) -> tuple[int, int]:
+        return 8, 7
+
+    with changed(ensemble, MOST_IN_MEMORY=0, PILOT_ROWS=12, _affordable=short):
         return plain(kind, rng)
 
 
@@ -214,6 +224,7 @@ PATHS: dict[str, Callable[[Kind, np.random.Generator], float]] = {
     "refit": refit,
     "prequential": prequential,
     "many samples": many_samples,
+    "one pass in folds": one_pass,
 }
 
 

@@ -21,6 +21,8 @@ CELLS = [
     ("refit", "heavy tails", 300),
     ("prequential", "binary columns", 600),
     ("many samples", "ties", 600),
+    ("one pass in folds", "10 : 1", 600),
+    ("one pass in folds", "balanced design", 200),
     ("defaults", "equidistant rows", 60),
     ("defaults", "one binary column", 60),
     ("low-rank features", "balanced design", 200),

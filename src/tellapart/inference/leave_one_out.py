@@ -228,6 +228,7 @@ def signal_to_noise(mean: Values, mean_square: Values) -> Values:
     Where all values are equal their variance is rounding: it counts as at least a 1e-12th of the mean square, so that
     no labelling is loud by the order in which its numbers were added.
     """
+    mean_square = np.maximum(mean_square, 0.0)  # of sums that cancel, rounding may be left
     spread = np.sqrt(np.maximum(mean_square - mean**2, _NO_NOISE * mean_square))
     return np.divide(mean, spread, out=np.zeros_like(mean), where=spread > 0)
 
