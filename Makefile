@@ -5,7 +5,7 @@ PIP := $(PY) -m pip install --quiet --constraint constraints.txt
 # NumPy's linear algebra is as fast on one thread for these sizes, and tests run in two processes.
 TEST_ENV := env OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test lint bench paper clean
+.PHONY: demo test lint bench league levels paper clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/base  ## compare two small files and print the verdict
@@ -19,8 +19,15 @@ lint: .venv/dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-bench: .venv/dev  ## measure speed; writes benchmarks/results/*.json
+bench: .venv/dev  ## measure speed, and how it grows; writes benchmarks/results/*.json
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.speed
+	env -u OPENBLAS_CORETYPE $(PY) -m benchmarks.growth
+
+league: .venv/dev  ## power beside other tests on the same draws, hours; stops and resumes
+	$(PY) -m benchmarks.power.league --store
+
+levels: .venv/dev  ## the level of every path, 5,000 draws each
+	$(PY) -m benchmarks.levels
 
 paper: .venv/dev  ## repeat the paper's experiments; writes experiments/results/
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m experiments.run

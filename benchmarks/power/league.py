@@ -16,6 +16,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -77,7 +78,7 @@ def run(task: Task) -> tuple[Task, list[dict], str | None]:
             return task, lines, f"{type(error).__name__}: {error}"
         line = {"problem": task.problem, "trial": trial, "p": p, "cpu": round(time.process_time() - start, 5)}
         line |= {"mark": cache.mark(x, y), "on": "GPU" if task.gpu else processor()}
-        line |= {"stamp": cache.stamp()} if task.test in LIBRARY else {}
+        line |= {"stamp": cache.stamp(task.test)} if task.test in LIBRARY else {}
         lines.append(line)
     return task, lines, None
 
@@ -177,6 +178,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the worker processes, too
     if options.data:
         os.environ["TELLAPART_DATA"] = str(Path(options.data).resolve())
     cache.forget(filter(None, options.forget.split(",")))
@@ -203,16 +205,17 @@ def main() -> None:
         report(everything, options)
 
 
-def seen(lines: cache.Lines, key: str) -> list[str]:
-    return sorted({line[key] for trials in lines.values() for line in trials.values() if key in line})
+def seen(lines: cache.Lines, key: str, test: str | None = None) -> list[str]:
+    cells = (trials for (_, t), trials in lines.items() if test in (None, t))
+    return sorted({line[key] for trials in cells for line in trials.values() if key in line})
 
 
 def report(problems: tuple[Problem, ...], options: argparse.Namespace) -> None:
     """Everything that is known, not only what this command asked for."""
     lines = cache.current(cache.read(cache.CACHE, TESTS), problems)
-    stamps, machines = (seen(lines, key) for key in ("stamp", "on"))
+    stamps, machines = seen(lines, "stamp", OURS), seen(lines, "on")
     if len(stamps) > 1:
-        print(f"the cache holds results of {len(stamps)} versions of the library: {', '.join(stamps)}; see --forget")
+        print(f"trials of {len(stamps)} versions of {OURS} are known: {', '.join(stamps)}; see --forget")
     rows = standings.rows(problems, lines, options.trials)
     written = {
         "command": "python -m benchmarks.power.league " + " ".join(sys.argv[1:]),

@@ -62,7 +62,7 @@ def loudest(values: ByFamily, score: Callable[[str, Values], Values] = scored) -
     return {family: score(family, rows).max(axis=0) for family, rows in values.items()}
 
 
-def summed(heard: ByFamily, weights: dict[str, float], power: float = 0.75) -> Values:
+def summed(heard: ByFamily, weights: dict[str, float], power: float = 1.0) -> Values:
     """The library's rule, with other weights or another power."""
     return joined(np.stack(list(heard.values())), [weights[f] for f in heard], power)
 
@@ -74,7 +74,7 @@ def tails(heard: ByFamily) -> Values:
 
 def softly(values: ByFamily) -> ByFamily:
     """Statistics of a family that agree help each other, where otherwise the loudest speaks."""
-    return {f: logsumexp(-0.75 * log_ndtr(-scored(f, v)), axis=0) for f, v in values.items()}
+    return {f: logsumexp(-log_ndtr(-scored(f, v)), axis=0) for f, v in values.items()}
 
 
 def candidates(values: ByFamily) -> Iterator[tuple[str, Values]]:
@@ -84,7 +84,7 @@ def candidates(values: ByFamily) -> Iterator[tuple[str, Values]]:
     yield "all families alike", summed(heard, dict.fromkeys(FAMILIES, 1.0))
     yield "twice the weight for linear", summed(heard, FAMILIES | {"linear": 2 * FAMILIES["linear"]})
     yield "power 0.5", summed(heard, FAMILIES, 0.5)
-    yield "power 1: harmonic mean", summed(heard, FAMILIES, 1.0)
+    yield "power 0.75", summed(heard, FAMILIES, 0.75)
     yield "smallest p-value", tails(heard).max(axis=0)
     yield "Fisher's product", tails(heard).sum(axis=0)
     yield "soft maximum within families", summed(softly(values), FAMILIES)

@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 Values = NDArray[np.float64]
 
 _TIE = 1e-9
-_POWER = 0.75
+_POWER = 1.0
 _LEAST_SKEWNESS = 0.02
 _NO_SPREAD = 1e-12  # of the largest value of a row: less is rounding
 _LEAST_SQUARES = 1e-9  # of the other values, where the largest is 1
@@ -89,9 +89,9 @@ def rank_pvalues(scores: Values) -> Values:
 def joined(families: Matrix, weights: Sequence[float], power: float = _POWER) -> Values:
     """Weighted sum of ``p ** -power`` over the families for each column, large is loud: (columns,).
 
-    p is the tail probability of a family's score under the Pearson III distribution of its B + 1 scores. The power lies
-    between the smallest p-value (infinity: one loud family decides) and Fisher's product (0: all count alike); with 1
-    it is the harmonic mean. How it and the weights were chosen: ``docs/without_a_split.md``.
+    p is the tail probability of a family's score under the Pearson III distribution of its B + 1 scores. With power 1
+    it orders as the weighted harmonic mean of p-values, between the smallest of them (infinity: one loud family
+    decides) and Fisher's product (0: all count alike). How it was chosen: ``docs/without_a_split.md``.
     """
     log_tails = -log_ndtr(-skewed_scores(families))
     return np.asarray(logsumexp(power * log_tails, axis=0, b=np.asarray(weights, dtype=np.float64)[:, None]))
