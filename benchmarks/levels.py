@@ -1,10 +1,11 @@
 """Simulates the level of every path of the test without a split: ``python -m benchmarks.levels``.
 
-    --trials 5000 --processes 16 --paths groups,pairs --kinds ties
+    --trials 5000 --processes 16 --paths groups,pairs --kinds ties --keep
 
 Each cell draws samples without a difference and counts rejections. "Kept" means that rejections at 0.01 and at 0.05 are
 believable for an exact test, and that P(p <= a) exceeds a nowhere by more than chance allows (each with error 1e-4; the
-last by Massart's inequality). Writes benchmarks/results/levels.json and levels.md.
+last by Massart's inequality). Writes benchmarks/results/levels.json and levels.md; with `--keep`, cells of other paths
+and kinds that stand there already stay.
 """
 
 from __future__ import annotations
@@ -114,6 +115,16 @@ def markdown(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def known(path: Path) -> dict:
+    """What earlier runs wrote."""
+    return json.loads(path.read_text()) if path.exists() else {"commands": [], "rows": []}
+
+
+def in_order(rows: list[dict]) -> list[dict]:
+    """By path and kind of data, as they are declared."""
+    return sorted(rows, key=lambda r: (list(PATHS).index(r["path"]), list(KINDS).index(r["data"])))
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=5000)
@@ -121,6 +132,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--paths", default=",".join(PATHS), help="names, separated by commas")
     parser.add_argument("--kinds", default=",".join(KINDS), help="names, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", action="store_true", help="keep what other runs found for other cells")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     for given, known in ((options.paths, PATHS), (options.kinds, KINDS)):
@@ -134,10 +146,11 @@ def main() -> None:
     cells = [(path, kind) for path in options.paths.split(",") for kind in options.kinds.split(",")]
     start = time.monotonic()
     found, reasons = simulate(cells, options)
+    before = known(options.out / "levels.json") if options.keep else {"commands": [], "rows": []}
     rows = [row(cell, np.array(found[cell])) for cell in cells if found[cell] and cell not in reasons]
+    rows = in_order(rows + [r for r in before["rows"] if (r["path"], r["data"]) not in cells])
     written = {
-        "command": "python -m benchmarks.levels " + " ".join(sys.argv[1:]),
-        "trials": options.trials,
+        "commands": [*before["commands"], "python -m benchmarks.levels " + " ".join(sys.argv[1:])],
         "seeds": f"trial t of a cell is drawn from default_rng([{options.seed}, index of path, index of data, t])",
         "error_of_each_bound": ERROR,
         "minutes": (time.monotonic() - start) / 60,
