@@ -1,6 +1,7 @@
 """The test without a split, as a user calls it."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import oracles
-from tellapart import Fisher, FromEstimator, Permutation, Prequential, Refit, Select, tell_apart, witness_test
+from tellapart import Fisher, FromEstimator, Permutation, Prequential, Refit, Select, _threads, tell_apart, witness_test
 from tellapart.datasets import blobs
 from tellapart.inference import ensemble, in_memory
 from tellapart.inference.leave_one_out import DegreesOfFreedom
@@ -297,6 +298,27 @@ def test_three_ways_for_three_sizes_agree(monkeypatch):
     assert tell_apart(x, y, null=Permutation(49), weights=weights, rng=0).pvalue == 0.02
     grouped = tell_apart(x, y, null=Permutation(49), groups=(np.arange(300) // 3, 100 + np.arange(300) // 3), rng=0)
     assert grouped.pvalue == 0.02
+
+
+@pytest.mark.parametrize(("n", "memory"), [(1500, 0.2), (6000, 0.15), (6000, 0.06)])
+def test_the_budget_of_memory_is_kept_on_eight_cores(n, memory, monkeypatch):
+    monkeypatch.setattr(_threads, "available_cores", lambda: 8)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(n, 5)), rng.normal(size=(n, 5))
+    tracemalloc.start()
+    result = tell_apart(x, y, null=Permutation(99), memory=memory, rng=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1e9 * memory
+    assert ("one pass" in result.computed) == (n == 6000)
+
+
+def test_single_precision_gives_the_same_decisions():
+    for seed in range(10):
+        x, y = (s.astype(np.float32) for s in blobs(60, theta=np.pi / 4, rng=seed))
+        single = tell_apart(x, y, null=Permutation(99), rng=0)
+        double = tell_apart(x.astype(float), y.astype(float), null=Permutation(99), rng=0)
+        assert single.pvalue == double.pvalue
 
 
 def test_little_memory_means_fewer_features_and_the_same_answer(monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart._threads import MOST_THREADS
 from tellapart.inference.exchange import Exchange, Relabellings
 from tellapart.inference.folds import FOLDS, InFolds, PooledRows
 from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
@@ -65,13 +66,17 @@ def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
 
 
 def _affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
-    """Features for each kernel, and rows in a chunk, that keep one pass within the budget."""
+    """Features for each kernel, and rows in a chunk, that keep one pass within the budget on any number of cores.
+
+    The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be, each
+    with three copies of a chunk's features.
+    """
     rank = RANK
     while rank >= _LEAST_RANK:
         sums = _OVERHEAD * _NUMBER * kernels * FOLDS * rank * (rank + columns)
         pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
         sums += _OVERHEAD * _NUMBER * columns * (7 * d + pairs)
-        a_row = _NUMBER * (3 * columns + 8 * rank + 12 * d + 2 * pairs)
+        a_row = _NUMBER * (3 * columns + (2 + 3 * MOST_THREADS) * rank + 12 * d + 2 * pairs)
         chunk = int((0.8 * memory - sums) / a_row)
         if chunk >= 256:
             return rank, min(chunk, 8192)
