@@ -26,6 +26,7 @@ from tellapart.moments import snr
 from tellapart.procedure import power, sample_size, witness_test
 from tellapart.witness.estimator import FromEstimator
 from tellapart.witness.fisher import Fisher, Mean
+from tellapart.witness.optimised import OptimisedKernel
 from tellapart.witness.select import Select
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "FromEstimator",
     "Mean",
     "Normal",
+    "OptimisedKernel",
     "Permutation",
     "Prequential",
     "Refit",

@@ -78,13 +78,20 @@ def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
     rows = [
         ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
         ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
-        ("rows", f"{result['n']} + {result['m']} of {_columns(result['columns'])}, none spent on learning"),
+        ("rows", _classical_rows(result)),
         ("kernel", spec_words(result["kernel"])),
     ]
     if "ridge" in result["choices"]:
         rows.append(("ridge", f"{_number(result['choices']['ridge']):.3g}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
     return _laid_out(result, rows, level)
+
+
+def _classical_rows(result: dict[str, Any]) -> str:
+    judged = f"{result['n']} + {result['m']} of {_columns(result['columns'])}"
+    if not result["n_train"]:
+        return f"{judged}, none spent on learning"
+    return f"{result['n_train']} + {result['m_train']} rows learned the kernel, {judged} judged it"
 
 
 def _loudest_words(loudest: dict[str, Any]) -> str:
