@@ -185,9 +185,20 @@ def snr_scorer(estimator: Any, Z: ArrayLike, y: ArrayLike) -> float:
     Works for our learners and for any binary classifier with ``decision_function``, ``predict_proba`` or, failing
     both, ``predict``; see :func:`tellapart.snr`.
     """
+    refuse_one_class(estimator)
     h = output_of(estimator, Z)
     first = np.asarray(y) == estimator.classes_[1]
     return snr(h[first], h[~first])
+
+
+def refuse_one_class(model: Any) -> None:
+    """Say so if a fitted classifier knows of one label only: its output would be the same everywhere."""
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(classes) < 2:
+        raise ValueError(
+            f"`model` must have seen rows of both samples, but {type(model).__name__} was fitted to one class, "
+            f"{classes[0]!r}. Let it use all the rows that it is given, or raise `train_share`."
+        )
 
 
 def output_of(model: Any, rows: Any) -> NDArray[np.float64]:
