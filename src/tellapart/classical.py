@@ -8,28 +8,25 @@ among many kernels without a split.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
-from tellapart._arrays import chunks
-from tellapart._progress import progress
 from tellapart._randomness import as_generator
 from tellapart.classical_result import ClassicalTestResult
+from tellapart.inference.among_relabellings import judged_among
 from tellapart.inference.classical_statistics import (
     Estimator,
     KernelFisher,
     Matrix,
     SquaredMMD,
-    Statistic,
     Weighting,
     centred,
 )
 from tellapart.inference.exchange import Exchange, PerSample
-from tellapart.inference.null import Permutation, Verdict
+from tellapart.inference.null import Permutation
 from tellapart.kernels import Gaussian, Kernel, as_kernel, kernel_matrix
 from tellapart.pairs import Pairs
 from tellapart.samples import Samples, as_samples
@@ -38,9 +35,6 @@ from tellapart.witness.base import kernel_for, learns_kernel
 from tellapart.witness.fisher import MOST_ROWS, checked_ridge, is_flat
 
 Values = NDArray[np.float64]
-
-_NUMBERS = 2**24  # labels held at a time
-_EARLY = 128  # relabellings at a time where stopping early is allowed
 
 _NAMES = {
     "biased": "squared maximum mean discrepancy (V-statistic)",
@@ -116,7 +110,7 @@ def mmd_test(
     split = _split(kernel, samples, exchange, train_share, generator)
     exchange = exchange.of_rows(_judging(split, samples.n))
     resolved, k = _centred_matrix(kernel, split, generator)
-    verdict = _judged(SquaredMMD(k, estimator), _NAMES[estimator], exchange, null, generator)
+    verdict = judged_among(SquaredMMD(k, estimator), _NAMES[estimator], exchange, null, generator)
     return ClassicalTestResult.of(
         verdict,
         split,
@@ -191,7 +185,7 @@ def kfda_test(
     exchange = Exchange.of(samples.n, samples.m, groups, strata, pairs)
     split = _checked(no_split(samples))
     resolved, k = _centred_matrix(_fixed(kernel), split, generator)
-    verdict = _judged(KernelFisher(k, ridge, weighting), _NAMES[weighting], exchange, null, generator)
+    verdict = judged_among(KernelFisher(k, ridge, weighting), _NAMES[weighting], exchange, null, generator)
     return ClassicalTestResult.of(
         verdict,
         split,
@@ -290,19 +284,3 @@ def _centred_matrix(kernel: Any, split: Split, rng: np.random.Generator) -> tupl
             "bandwidth, bandwidth='scaled-median', or bring the columns to scale 1 and offset 0."
         )
     return resolved, np.zeros_like(k)
-
-
-def _judged(
-    statistic: Statistic, name: str, exchange: Exchange, null: Permutation, rng: np.random.Generator
-) -> Verdict:
-    """The statistic of the observed labels among that of relabellings."""
-    rows = len(exchange.unit_of_row)
-    parts = list(chunks(int(null.n_permutations), *((rows, _NUMBERS) if null.stop_after is None else (1, _EARLY))))
-    batches = (
-        statistic(exchange.relabellings(part.stop - part.start, rng)) for part in progress(parts, "relabellings")
-    )
-    first = next(batches)
-    observed = float(first[0])
-    drawn = (batch[1:] for batch in chain([first], batches))  # every batch begins with the observed labels
-    pvalue, how, used = null.compared(observed, drawn, f"random relabellings of {exchange.words}")
-    return Verdict(observed, pvalue, name, how, used)
