@@ -21,6 +21,7 @@ lint: .venv/dev
 
 bench: .venv/dev  ## measure speed; writes benchmarks/results/*.json
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.speed
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.classic
 
 paper: .venv/dev  ## repeat the paper's experiments; writes experiments/results/
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m experiments.run
