@@ -56,7 +56,9 @@ class OptimisedKernel:
     Notes
     -----
     ``J = MMD^2 / sqrt(sigma^2 + variance_ridge)``, and without `variance_ridge` it is ``SNR / sqrt(2)`` of the MMD's
-    own witness. Time O(N^2) for each kernel and N training rows, at most 12,000 of them.
+    own witness. Time O(N^2) for each kernel and N training rows, at most 12,000 of them. Which kernel it was: the
+    `kernel` of the result of ``mmd_test``, ``result.witness.function.kernel`` of that of ``witness_test``, and the
+    whole grid with its scores from ``search(train, rng)``.
 
     References
     ----------
