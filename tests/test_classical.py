@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 import oracles
-from tellapart import Normal, Permutation, Saddlepoint
+from tellapart import Normal, OptimisedKernel, Permutation, Saddlepoint
 from tellapart.classical import ClassicalTestResult, kfda_test, mmd_test
 from tellapart.datasets import blobs
 from tellapart.inference.classical_statistics import KernelFisher, SquaredMMD, centred
 from tellapart.inference.pvalue import reaches
 from tellapart.kernels import Gaussian, Laplace, Linear
+from tellapart.witness.select import PAPER_KERNELS
 
 X, Y = blobs(60, 45, theta=np.pi / 4, rng=0)
 TESTS = {
@@ -63,7 +64,7 @@ def test_random_relabellings_approach_all_of_them(test):
     result = test(x, y, kernel=Gaussian(1.0), null=Permutation(20_000), rng=0)
     rows = np.concatenate([x, y])
     options = {"kfda_test": KernelFisher, "mmd_test": SquaredMMD}
-    chosen = {k: v for k, v in result.choices.items() if k != "kernel"}
+    chosen = {k: v for k, v in result.choices.items() if k not in ("kernel", "train_share")}
     t = options[result.test](centred(Gaussian(1.0)(rows, rows)), **chosen)(all_labellings(4, 5))
     exact = reaches(t, result.statistic).mean()
     assert result.pvalue == pytest.approx(exact, abs=4 * np.sqrt(exact / 20_000))
@@ -125,6 +126,68 @@ def test_groups_strata_and_pairs_are_exchanged(test):
     assert test(x, y, strata=(np.arange(20) % 2, np.arange(20) % 2), **few).pvalue <= 0.05
 
 
+GRID = OptimisedKernel([Gaussian(s) for s in (0.05, 0.2, 1.0)])
+
+
+def test_a_learned_kernel_is_judged_on_other_rows():
+    result = mmd_test(X, Y, kernel=GRID, train_share=0.4, rng=0)
+    assert (result.n_train, result.m_train, result.n, result.m) == (24, 18, 36, 27)
+    assert result.kernel in GRID.kernels
+    assert "24 + 18 rows learned the kernel, 36 + 27 of 2 columns judged it" in str(result)
+    learned, judge_x, judge_y = (np.arange(30), np.arange(20)), np.arange(30, 60), np.arange(20, 45)
+    result = mmd_test(X, Y, kernel=GRID, train_share=learned, rng=0)
+    fixed = mmd_test(X[judge_x], Y[judge_y], kernel=result.kernel, rng=0)
+    assert result.statistic == pytest.approx(fixed.statistic, rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [None, 0.3, (np.arange(20), np.arange(9, 19))], ids=["half", "share", "rows"])
+@pytest.mark.parametrize("kernel", [GRID, OptimisedKernel(criterion="snr", folds=3)], ids=["J", "snr"])
+def test_a_result_with_a_learned_kernel_is_complete(kernel, share):
+    result = mmd_test(X, Y, kernel=kernel, train_share=share, null=Permutation(99), rng=5)
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    back = ClassicalTestResult.from_dict(json.loads(text))
+    assert back.kernel == result.kernel
+    assert str(back) == str(result)
+    assert json.dumps(mmd_test(X, Y, **back.settings()).to_dict()) == text
+
+
+@pytest.mark.parametrize(("n", "m"), [(6, 7), (20, 14)])
+@pytest.mark.parametrize("rows", NULLS.values(), ids=NULLS)
+def test_the_level_is_kept_by_a_learned_kernel(rows, n, m):
+    rng, draws = np.random.default_rng([n, m]), 1000
+    test = partial(mmd_test, kernel=OptimisedKernel(), null=Permutation(19))
+    p = np.array([test(rows(rng, n), rows(rng, m), rng=rng).pvalue for _ in range(draws)])
+    for level in (0.05, 0.1, 0.5):
+        assert (p <= level + 1e-12).sum() <= oracles.binomial_bounds(draws, level)[1]
+
+
+def test_rows_that_belong_together_learn_or_judge_as_a_whole():
+    """Few units are relabelled, and the statistic is that of the swapped samples: ties make it conservative."""
+    rng, draws, rejected = np.random.default_rng(0), 600, {"groups": 0, "pairs": 0}
+    for _ in range(draws):
+        x, y = (np.repeat(rng.normal(size=(8, 2)), 3, axis=0) for _ in range(2))
+        groups = np.repeat(np.arange(8), 3), np.repeat(np.arange(8, 16), 3)
+        result = mmd_test(x, y, kernel=GRID, groups=groups, null=Permutation(19), rng=rng)
+        assert result.n_train % 3 == result.m_train % 3 == 0
+        rejected["groups"] += result.pvalue <= 0.05
+        offset = 5 * rng.normal(size=(16, 1))
+        x, y = (offset + rng.normal(size=(16, 1)) for _ in range(2))
+        rejected["pairs"] += mmd_test(x, y, kernel=GRID, pairs=True, null=Permutation(19), rng=rng).pvalue <= 0.05
+    assert max(rejected.values()) <= oracles.binomial_bounds(draws, 0.05)[1], rejected
+
+
+@pytest.mark.parametrize(("n", "published"), [(100, 0.19), (200, 0.62)])
+def test_opt_mmd_boot_has_the_power_of_the_authors_code(n, published):
+    """Half of the paper's Blobs learns one of its ten bandwidths (experiments/authors_code.json, 100 trials each)."""
+    rng, draws, learner = np.random.default_rng(0), 200, OptimisedKernel(PAPER_KERNELS)
+    found = sum(
+        mmd_test(*blobs(n, theta=np.pi / 4, rng=rng), kernel=learner, null=Permutation(99), rng=rng).pvalue <= 0.05
+        for _ in range(draws)
+    )
+    pooled = (found + 100 * published) / (draws + 100)
+    assert abs(found / draws - published) <= 3.5 * np.sqrt(pooled * (1 - pooled) * (1 / draws + 1 / 100))
+
+
 @every_test
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (3, 8)])
 def test_identical_rows_have_p_1(test, n, m):
@@ -178,10 +241,10 @@ def test_early_stopping_draws_no_more_than_it_needs():
 
 
 def test_relabellings_are_made_in_batches(monkeypatch):
-    from tellapart import classical
+    from tellapart.inference import among_relabellings
 
     whole = kfda_test(X, Y, rng=0)
-    monkeypatch.setattr(classical, "_NUMBERS", 10 * (len(X) + len(Y)))
+    monkeypatch.setattr(among_relabellings, "_NUMBERS", 10 * (len(X) + len(Y)))
     parts = kfda_test(X, Y, rng=0)
     np.testing.assert_allclose(parts.null_distribution, whole.null_distribution, rtol=1e-9)
     assert parts.pvalue == whole.pvalue
@@ -240,6 +303,22 @@ def test_a_function_as_kernel_must_be_passed_again():
         (lambda: mmd_test(np.zeros(9000), np.ones(9000)), ValueError, "at most 12000 rows together.* got 18000"),
         (lambda: mmd_test(X, Y, pairs=True), ValueError, "`pairs` needs a row i of `y`"),
         (lambda: mmd_test(X, Y, rng="seed"), TypeError, "`rng` must be a seed"),
+        (lambda: mmd_test(X, Y, train_share=0.5), ValueError, "`train_share` needs a kernel that learns.*Leave it out"),
+        (lambda: mmd_test(X, Y, kernel=GRID, train_share=2), ValueError, "`train_share` must lie strictly between"),
+        (lambda: mmd_test(X, Y, kernel=OptimisedKernel), TypeError, "`kernel` must be a kernel such as"),
+        (lambda: kfda_test(X, Y, kernel=GRID), TypeError, r"`kernel` must be chosen before.*learner=Fisher\(kernel\)"),
+        (
+            lambda: mmd_test(X, X, kernel=GRID, groups=(np.arange(60) // 20, 3 + np.arange(60) // 20)),
+            ValueError,
+            "`train_share` needs 4 groups or pairs in each sample, got 3",
+        ),
+        (
+            lambda: mmd_test(
+                X, X, kernel=GRID, groups=(np.arange(60) // 7, 9 + np.arange(60) // 7), train_share=(range(9), range(9))
+            ),
+            ValueError,
+            "`groups` must learn or judge as a whole",
+        ),
     ],
 )
 def test_bad_choices_are_refused_with_a_way_out(call, error, message):

@@ -1,4 +1,4 @@
-"""The example that `make demo` runs, on files of the user's."""
+"""The example that `make demo` runs, on files of the user's, and the one with models of scikit-learn."""
 
 import subprocess
 import sys
@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "compare_two_files.py"
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def run(*paths):
-    return subprocess.run([sys.executable, EXAMPLE, *paths], capture_output=True, text=True, check=False)
+def run(*arguments, example="compare_two_files.py"):
+    command = [sys.executable, EXAMPLES / example, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -35,3 +36,11 @@ def test_what_cannot_be_compared_is_said_in_one_line(written):
     first, second = written("a.csv", "uv", np.eye(2)), written("b.csv", "uw", np.eye(2))
     assert run(first, second).stderr == "Both files must have the same columns, got u, v and u, w.\n"
     assert run(first).stderr.startswith("Two files are compared, got 1: ")
+
+
+def test_any_model_is_a_witness():
+    told = run(example="any_model.py").stdout
+    assert told.count("The samples differ: p = 0.00") == 3
+    assert "% of the digits are put at the right end of the file (50% is chance)" in told
+    assert "after the release: button, hidden" in told
+    assert run("tabel", example="any_model.py").stderr == "There are examples on table, digits, texts, got tabel.\n"

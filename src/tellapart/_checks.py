@@ -30,6 +30,13 @@ def positive(name: str, value: Any, hint: str = "") -> float:
     return float(value)
 
 
+def not_negative(name: str, value: Any) -> float:
+    """A finite number that is at least 0."""
+    if not (is_number(value) and 0 <= value < math.inf):
+        raise ValueError(f"`{name}` must be finite and at least 0, got {value!r}.")
+    return float(value)
+
+
 def positives(name: str, values: Any) -> list[float]:
     """A non-empty sequence of positive finite numbers."""
     if isinstance(values, str) or not isinstance(values, Iterable) or not (listed := list(values)):

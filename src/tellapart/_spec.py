@@ -10,12 +10,27 @@ from typing import Any
 import numpy as np
 
 from tellapart import kernels
-from tellapart.inference import leave_one_out, null, prequential, refit
-from tellapart.witness import estimator, fisher, select
+from tellapart.inference import hotelling, leave_one_out, null, prequential, refit
+from tellapart.witness import estimator, fisher, locations, optimised, select
 
+_MODULES = (
+    kernels, null, hotelling, leave_one_out, refit, prequential, fisher, select, optimised, locations, estimator,
+)  # fmt: skip
 _KNOWN = {
     cls.__name__: cls
-    for module in (kernels, null, leave_one_out, refit, prequential, fisher, select, estimator)
+    for module in (
+        kernels,
+        null,
+        hotelling,
+        leave_one_out,
+        refit,
+        prequential,
+        fisher,
+        select,
+        optimised,
+        locations,
+        estimator,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__.startswith(module.__name__)
 }

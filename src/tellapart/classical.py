@@ -1,48 +1,40 @@
-"""The classical permutation tests on all rows, with a kernel that is chosen before the data are seen.
+"""The classical permutation tests that compare all pairs of rows by a kernel.
 
 ``mmd_test`` and ``kfda_test`` (the paper's ``mmd-boot`` and ``kfda-boot``) split nothing and choose nothing: kernel and
-ridge are fixed, or follow from the pooled rows without their labels. :func:`tellapart.tell_apart` chooses among many.
+ridge are fixed, or follow from the pooled rows without their labels. With a kernel that learns, ``mmd_test`` is
+``opt-mmd-boot``: a part of the rows learns the kernel, the others are compared. :func:`tellapart.tell_apart` chooses
+among many kernels without a split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import deepcopy
-from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
-from tellapart._arrays import chunks
-from tellapart._progress import progress
-from tellapart._randomness import as_generator, from_record
-from tellapart._spec import NotPlain, from_spec, is_spec, rebuilt, to_spec
-from tellapart._version import __version__
+from tellapart._randomness import as_generator
+from tellapart.classical_result import ClassicalTestResult
+from tellapart.inference.among_relabellings import judged_among
 from tellapart.inference.classical_statistics import (
     Estimator,
     KernelFisher,
     Matrix,
     SquaredMMD,
-    Statistic,
     Weighting,
     centred,
 )
 from tellapart.inference.exchange import Exchange, PerSample
-from tellapart.inference.null import Permutation, Verdict
+from tellapart.inference.null import Permutation
 from tellapart.kernels import Gaussian, Kernel, as_kernel, kernel_matrix
 from tellapart.pairs import Pairs
-from tellapart.report.text import to_classical_text
 from tellapart.samples import Samples, as_samples
+from tellapart.split import Split, TrainShare, no_split, split_samples, training_size
+from tellapart.witness.base import kernel_for, learns_kernel
 from tellapart.witness.fisher import MOST_ROWS, checked_ridge, is_flat
 
 Values = NDArray[np.float64]
-
-_SCHEMA = "classical 1"  # of to_dict; raised when its meaning changes
-_NUMBERS = 2**24  # labels held at a time
-_EARLY = 128  # relabellings at a time where stopping early is allowed
 
 _NAMES = {
     "biased": "squared maximum mean discrepancy (V-statistic)",
@@ -62,6 +54,7 @@ def mmd_test(
     groups: PerSample | None = None,
     strata: PerSample | None = None,
     pairs: bool = False,
+    train_share: TrainShare | None = None,
     rng: Any = None,
 ) -> ClassicalTestResult:
     """Test whether two samples come from the same distribution, by the squared MMD of all rows.
@@ -70,8 +63,9 @@ def mmd_test(
     ----------
     x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
         The samples, at least 2 rows each and at most 12,000 together. Data frames are matched by column name.
-    kernel : Kernel or callable, optional
-        ``Gaussian()`` with the scaled median bandwidth if not given. It must not have been chosen with these labels.
+    kernel : Kernel, callable or KernelLearner, optional
+        ``Gaussian()`` with the scaled median bandwidth if not given. It must not have been chosen with these labels,
+        except by a kernel learner such as :class:`tellapart.OptimisedKernel`, which gets rows of its own.
     null : Permutation
         How many relabellings, whether to stop early, and how to count.
     estimator : {"biased", "unbiased"}
@@ -79,6 +73,9 @@ def mmd_test(
         agree.
     groups, strata, pairs
         Rows that are not exchangeable: as in :func:`tellapart.tell_apart`.
+    train_share : float, or pair of arrays, optional
+        For a kernel that learns: the share of each sample that it learns from (half if not given), or these rows of
+        `x` and of `y` as indices or masks. Groups and pairs learn or judge as a whole.
     rng : int, numpy.random.Generator, or None
         Seed or source of randomness. The same seed gives the same result.
 
@@ -90,7 +87,8 @@ def mmd_test(
     Notes
     -----
     ``MMD^2 = |mean_i phi(x_i) - mean_j phi(y_j)|^2`` for the features phi of the kernel. The p-value is exact at any
-    number of rows for the null hypothesis that the relabellings leave the distribution of the data unchanged. Time
+    number of rows for the null hypothesis that the relabellings leave the distribution of the data unchanged. A kernel
+    that was learned is a fixed one given the rows that learned it, and only the others are relabelled. Time
     O(N^2 (d + B)) for N rows and B relabellings.
 
     References
@@ -107,17 +105,18 @@ def mmd_test(
     """
     checks.one_of("estimator", estimator, ("biased", "unbiased"))
     generator, record = as_generator(rng)
-    samples, null = _checked(as_samples(x, y)), _as_permutation(null)
+    samples, null = as_samples(x, y), _as_permutation(null)
     exchange = Exchange.of(samples.n, samples.m, groups, strata, pairs)
-    resolved, k = _centred_matrix(kernel, samples, generator)
-    statistic = SquaredMMD(k, estimator)
-    verdict = _judged(statistic, _NAMES[estimator], exchange, null, samples, generator)
+    split = _split(kernel, samples, exchange, train_share, generator)
+    exchange = exchange.of_rows(_judging(split, samples.n))
+    resolved, k = _centred_matrix(kernel, split, generator)
+    verdict = judged_among(SquaredMMD(k, estimator), _NAMES[estimator], exchange, null, generator)
     return ClassicalTestResult.of(
         verdict,
-        samples,
+        split,
         test="mmd_test",
         kernel=resolved,
-        choices={"kernel": kernel, "estimator": estimator},
+        choices={"kernel": kernel, "estimator": estimator, "train_share": train_share},
         null=null,
         exchanged=exchange.words,
         rng=record,
@@ -142,7 +141,7 @@ def kfda_test(
     Parameters
     ----------
     x, y, kernel, null, groups, strata, pairs, rng
-        As in :func:`mmd_test`.
+        As in :func:`mmd_test`, but for a kernel that learns: pass that to ``witness_test(x, y, learner=Fisher(...))``.
     ridge : float
         Regularisation, the lambda of the formula: the same as in ``Fisher(ridge=...)``.
     weighting : {"pooled", "paper"}
@@ -182,14 +181,14 @@ def kfda_test(
     checks.one_of("weighting", weighting, ("pooled", "paper"))
     ridge = _finite_ridge(ridge)
     generator, record = as_generator(rng)
-    samples, null = _checked(as_samples(x, y)), _as_permutation(null)
+    samples, null = as_samples(x, y), _as_permutation(null)
     exchange = Exchange.of(samples.n, samples.m, groups, strata, pairs)
-    resolved, k = _centred_matrix(kernel, samples, generator)
-    statistic = KernelFisher(k, ridge, weighting)
-    verdict = _judged(statistic, _NAMES[weighting], exchange, null, samples, generator)
+    split = _checked(no_split(samples))
+    resolved, k = _centred_matrix(_fixed(kernel), split, generator)
+    verdict = judged_among(KernelFisher(k, ridge, weighting), _NAMES[weighting], exchange, null, generator)
     return ClassicalTestResult.of(
         verdict,
-        samples,
+        split,
         test="kfda_test",
         kernel=resolved,
         choices={"kernel": kernel, "ridge": ridge, "weighting": weighting},
@@ -199,119 +198,59 @@ def kfda_test(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ClassicalTestResult:
-    """The outcome of :func:`mmd_test` or :func:`kfda_test`.
-
-    Attributes
-    ----------
-    statistic, pvalue : float
-        `statistic_name` says which statistic it is. The result unpacks into this pair.
-    test : str
-        Which of the two tests this is the result of.
-    kernel : Kernel
-        With the bandwidth that the pooled rows gave it, where it was a rule.
-    choices : dict
-        Kernel as it was passed, and estimator, or ridge and weighting.
-    exchanged : str
-        What was relabelled: rows, whole groups, rows within strata, pairs.
-    null_distribution : array, or None in a result that was read back
-        The statistic of the relabellings that were drawn.
-    """
-
-    test: str
-    statistic: float
-    pvalue: float
-    statistic_name: str
-    how: str
-    kernel: Any
-    choices: dict[str, Any]
-    null: Any
-    exchanged: str
-    n: int
-    m: int
-    columns: int
-    rng: dict[str, Any]
-    version: str
-    notes: tuple[str, ...] = ()
-    null_distribution: Values | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, verdict: Verdict, samples: Samples, **about: Any) -> ClassicalTestResult:
-        """One result out of what the stages left."""
-        same = (samples.pooled == samples.x[0]).all()
-        return cls(
-            statistic=verdict.statistic,
-            pvalue=verdict.pvalue,
-            statistic_name=verdict.statistic_name,
-            how=verdict.how,
-            n=samples.n,
-            m=samples.m,
-            columns=samples.x.shape[1],
-            version=__version__,
-            notes=("all rows of both samples are identical, so nothing tells them apart",) if same else (),
-            null_distribution=verdict.null_distribution,
-            **about,
+def _split(
+    kernel: Any, samples: Samples, exchange: Exchange, share: TrainShare | None, rng: np.random.Generator
+) -> Split:
+    """Who learns the kernel, if it learns, and whose pairs are compared."""
+    if learns_kernel(kernel):
+        share = 0.5 if share is None else share
+        return _checked(split_samples(samples, _undivided(share, samples.n, exchange, rng), rng))
+    if share is not None:
+        raise ValueError(
+            f"`train_share` needs a kernel that learns from these rows, got {share!r} with the kernel {kernel!r}. "
+            "Leave it out: every row judges. Or pass a kernel learner such as OptimisedKernel()."
         )
+    return _checked(no_split(samples))
 
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.statistic, self.pvalue))
 
-    def __str__(self) -> str:
-        return self.summary()
+def _undivided(share: TrainShare, n: int, exchange: Exchange, rng: np.random.Generator) -> TrainShare:
+    """A share as training rows where some rows belong together (groups, pairs): whole ones are drawn, at random."""
+    together = exchange.together
+    units, first = np.unique(together, return_index=True)
+    if isinstance(share, tuple | list) or len(units) == len(together):
+        return share
+    share = checks.share("train_share", share, usual=0.5)
+    learn = np.zeros(len(units), dtype=bool)
+    for of_sample in filter(len, (np.flatnonzero(first < n), np.flatnonzero(first >= n))):
+        if len(of_sample) < 4:
+            raise ValueError(f"`train_share` needs 4 groups or pairs in each sample, got {len(of_sample)}.")
+        learn[rng.permutation(of_sample)[: training_size(len(of_sample), share)]] = True
+    return learn[together[:n]], learn[together[n:]]
 
-    def summary(self, level: float = 0.05) -> str:
-        """The verdict at `level` in words, and how it came about."""
-        return to_classical_text(self.to_dict(), checks.share("level", level, usual=0.05))
 
-    def settings(self) -> dict[str, Any]:
-        """Arguments that repeat the run: ``mmd_test(x, y, **result.settings())`` on the same rows.
+def _judging(split: Split, n: int) -> NDArray[np.intp]:
+    """Numbers of the rows that judge, among all pooled rows of which the first `n` are of the first sample."""
+    return np.concatenate([split.test_rows[0], n + split.test_rows[1]])
 
-        Groups and strata are part of the data: pass them again.
-        """
-        if is_spec(self.choices["kernel"]):
-            raise NotPlain(
-                f"`kernel` was {self.choices['kernel']}, which cannot be rebuilt from data: pass it yourself."
-            )
-        return {**self.choices, "null": self.null, "pairs": self.exchanged == "pairs", "rng": from_record(self.rng)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but arrays, in JSON types. Same result, same dict."""
-        plain = {name: getattr(self, name) for name in _PLAIN}
-        specs = {name: to_spec(getattr(self, name)) for name in _SPECS}
-        return {"schema": _SCHEMA, **plain, **specs, "rng": deepcopy(self.rng), "notes": list(self.notes)}
-
-    @classmethod
-    def from_dict(cls, d: dict[str, Any]) -> ClassicalTestResult:
-        """A result from :meth:`to_dict`, without the null distribution."""
-        if d.get("schema") != _SCHEMA:
-            raise ValueError(f"`d` must be the dict of a result with schema {_SCHEMA!r}, got {d.get('schema')!r}.")
-        return cls(
-            **{name: d[name] for name in _PLAIN},
-            statistic=from_spec(d["statistic"]),
-            kernel=rebuilt(d["kernel"]),
-            choices={name: rebuilt(choice) for name, choice in d["choices"].items()},
-            null=rebuilt(d["null"]),
-            rng=deepcopy(d["rng"]),
-            notes=tuple(d["notes"]),
+def _fixed(kernel: Any) -> Any:
+    if learns_kernel(kernel):
+        raise TypeError(
+            f"`kernel` must be chosen before the data are seen, got the kernel learner {kernel!r}. Write "
+            "witness_test(x, y, learner=Fisher(kernel)), or mmd_test, which keeps rows to learn it from."
         )
+    return kernel
 
 
-_PLAIN = ("test", "pvalue", "statistic_name", "how", "exchanged", "n", "m", "columns", "version")
-_SPECS = ("statistic", "kernel", "choices", "null")
-
-
-def _checked(samples: Samples) -> Samples:
-    """The samples, if there are enough rows to compare and few enough for their kernel matrix."""
-    for name, size in (("x", samples.n), ("y", samples.m)):
-        if size < 2:
-            raise ValueError(f"`{name}` must have at least 2 rows, got {size}.")
-    if samples.n + samples.m > MOST_ROWS:
+def _checked(split: Split) -> Split:
+    """The split, if those who judge are few enough for their kernel matrix."""
+    rows = split.test.n + split.test.m
+    if rows > MOST_ROWS:
         raise ValueError(
             f"`x` and `y` must have at most {MOST_ROWS} rows together, because their kernel matrix is held in memory, "
-            f"got {samples.n + samples.m}. Use tell_apart or witness_test, or a random part of the rows."
+            f"got {rows}. Use tell_apart or witness_test, or a random part of the rows."
         )
-    return samples
+    return split
 
 
 def _as_permutation(null: Any) -> Permutation:
@@ -329,10 +268,13 @@ def _finite_ridge(ridge: Any) -> float:
     return float(ridge)
 
 
-def _centred_matrix(kernel: Any, samples: Samples, rng: np.random.Generator) -> tuple[Kernel, Matrix]:
-    """The resolved kernel and its centred matrix on the pooled rows: zero where these are all identical."""
-    rows = samples.pooled
-    resolved = as_kernel(kernel or Gaussian()).resolved(rows, rng)
+def _centred_matrix(kernel: Any, split: Split, rng: np.random.Generator) -> tuple[Kernel, Matrix]:
+    """The kernel, learned or resolved, and its centred matrix on the rows that judge: zero where all are identical."""
+    rows = split.test.pooled
+    if learns_kernel(kernel):
+        resolved = kernel_for(kernel, split.train, rng)
+    else:
+        resolved = as_kernel(kernel or Gaussian()).resolved(rows, rng)
     k = kernel_matrix(resolved, Pairs(rows, rows))
     if not is_flat(k):
         return resolved, centred(k)
@@ -342,19 +284,3 @@ def _centred_matrix(kernel: Any, samples: Samples, rng: np.random.Generator) -> 
             "bandwidth, bandwidth='scaled-median', or bring the columns to scale 1 and offset 0."
         )
     return resolved, np.zeros_like(k)
-
-
-def _judged(
-    statistic: Statistic, name: str, exchange: Exchange, null: Permutation, samples: Samples, rng: np.random.Generator
-) -> Verdict:
-    """The statistic of the observed labels among that of relabellings."""
-    width, budget = (samples.n + samples.m, _NUMBERS) if null.stop_after is None else (1, _EARLY)
-    parts = list(chunks(int(null.n_permutations), width, budget))
-    batches = (
-        statistic(exchange.relabellings(part.stop - part.start, rng)) for part in progress(parts, "relabellings")
-    )
-    first = next(batches)
-    observed = float(first[0])
-    drawn = (batch[1:] for batch in chain([first], batches))  # every batch begins with the observed labels
-    pvalue, how, used = null.compared(observed, drawn, f"random relabellings of {exchange.words}")
-    return Verdict(observed, pvalue, name, how, used)

@@ -7,9 +7,10 @@ that the theorem to the letter over-rejects on few rows is claimed too, because 
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 import oracles
-from tellapart import Fisher, Normal, Permutation, Saddlepoint, Select, witness_test
+from tellapart import Fisher, FromEstimator, Normal, Permutation, Saddlepoint, Select, witness_test
 from tellapart.datasets import blobs
 from tellapart.kernels import Gaussian
 
@@ -117,6 +118,23 @@ def test_whole_tests_keep_the_level_whatever_is_learned(kind, learner):
         ]
     )
     assert_level(p, two_sided=kind == "blobs")
+
+
+@pytest.mark.parametrize("output", ["class", "logit"])
+@pytest.mark.parametrize(("n", "m"), [(8, 14), (40, 40)])
+def test_classifier_tests_keep_the_level(output, n, m):
+    """C2ST-S and C2ST-L; the accuracy has few values, so that ties make it conservative."""
+    rng, draws = np.random.default_rng([n, m]), 1000
+    learner = FromEstimator(GaussianNB(), output=output)
+    p = np.array(
+        [
+            witness_test(
+                rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), learner=learner, null=Permutation(19), rng=rng
+            ).pvalue
+            for _ in range(draws)
+        ]
+    )
+    assert_level(p, two_sided=output == "logit" and n == 40, levels=(0.05, 0.1))
 
 
 def test_pvalues_of_a_whole_test_are_uniform():

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import fisher_exact
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, StackingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
@@ -17,8 +20,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
-from tellapart import Fisher, FromEstimator, Mean, Permutation, Select, snr, witness_test
+from tellapart import Fisher, FromEstimator, Mean, Permutation, Saddlepoint, Select, snr, witness_test
 from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear
+from tellapart.samples import Samples
 from tellapart.witness import snr_scorer
 
 KERNELS = [Gaussian(0.5), Gaussian(2.0), Laplace(1.0)]
@@ -68,7 +72,7 @@ def test_clones_have_equal_parameters(learner):
 def test_nested_parameters():
     learner = FromEstimator(make_pipeline(StandardScaler(), LogisticRegression()))
     assert learner.get_params()["model__logisticregression__C"] == 1.0
-    assert set(learner.get_params(deep=False)) == {"model", "balanced"}
+    assert set(learner.get_params(deep=False)) == {"model", "balanced", "output"}
     learner.set_params(model__logisticregression__C=0.1, balanced=False)
     assert learner.model[-1].C == 0.1
     assert not learner.balanced
@@ -320,6 +324,110 @@ def test_weights_reach_the_model(model):
     assert len(set(weights[labels == 1])) == len(set(weights[labels == 0])) == 1
     assert 0 < weights[labels == 1][0] < weights[labels == 0][0]  # the smaller sample weighs more, row by row
     assert without is None
+
+
+CLASSIFIERS = [
+    LogisticRegression(),
+    GaussianNB(),
+    make_pipeline(StandardScaler(), SVC()),
+    RandomForestClassifier(n_estimators=20, random_state=0),
+    HistGradientBoostingClassifier(min_samples_leaf=5, max_iter=10),
+]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=name_of)
+@pytest.mark.parametrize("m", [60, 25])
+def test_c2st_s_is_balanced_accuracy_and_fishers_exact_test(model, m):
+    x, y = two_samples(60, m)
+    learner = FromEstimator(model, output="class")
+    result = witness_test(x, y, learner=learner, null=Saddlepoint(), rng=0)
+    h_x, h_y = result.values
+    assert set(h_x) | set(h_y) <= {0.0, 1.0}
+    truth, predicted = np.repeat([1, 0], [len(h_x), len(h_y)]), np.concatenate([h_x, h_y])
+    assert result.statistic == pytest.approx(2 * balanced_accuracy_score(truth, predicted) - 1)
+    if m == 60:
+        assert result.statistic == pytest.approx(2 * np.mean(truth == predicted) - 1)
+    table = [[h_x.sum(), len(h_x) - h_x.sum()], [h_y.sum(), len(h_y) - h_y.sum()]]
+    assert result.pvalue == pytest.approx(fisher_exact(table, alternative="greater").pvalue, rel=1e-9)
+    drawn = witness_test(x, y, learner=learner, null=Permutation(19_999), rng=0)
+    assert drawn.statistic == result.statistic
+    assert drawn.pvalue == pytest.approx(result.pvalue, rel=0.3, abs=2e-4)
+    assert witness_test(x, y, **drawn.settings() | {"learner": learner}).pvalue == drawn.pvalue
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=name_of)
+def test_c2st_l_is_the_mean_logit(model):
+    x, y = two_samples()
+    result = witness_test(x, y, learner=FromEstimator(model, output="logit"), rng=0)
+    fitted = result.witness.function.model
+    if hasattr(fitted, "predict_proba"):
+        p = fitted.predict_proba(x)[:, 1]
+        assert_allclose(result.witness(x), np.log(np.clip(p, 1e-6, None) / np.clip(1 - p, 1e-6, None)), rtol=1e-6)
+    else:
+        assert_allclose(result.witness(x), fitted.decision_function(x))
+    assert np.isfinite(result.witness(x)).all()
+    assert result.pvalue <= 0.01
+
+
+def test_the_logit_of_a_logistic_regression_is_its_decision_function():
+    x, y = two_samples(shift=0.5)
+    auto, logit, probability = (
+        FromEstimator(LogisticRegression(), output=output).learn(Samples(x, y), np.random.default_rng(0))(x)
+        for output in ("auto", "logit", "probability")
+    )
+    assert_allclose(logit, auto, rtol=1e-9)
+    assert_allclose(probability, 1 / (1 + np.exp(-auto)), rtol=1e-9)
+
+
+class FirstRowsOnly(LogisticRegression):
+    """Looks at a few rows, which are all of one sample."""
+
+    def fit(self, rows, labels):
+        self.classes_ = np.unique(labels[:3])
+        return self
+
+    def predict_proba(self, rows):
+        return np.ones((len(rows), 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "output", "error", "message"),
+    [
+        (FirstRowsOnly(), "class", ValueError, "`model` must have seen rows of both samples, but FirstRowsOnly"),
+        (FirstRowsOnly(), "auto", ValueError, "fitted to one class.*raise `train_share`"),
+        (Ridge(), "class", ValueError, "`output='class'` needs a classifier.*from Ridge"),
+        (Ridge(), "probability", TypeError, "`output='probability'` needs a model with predict_proba, got Ridge"),
+        (Ridge(), "logit", TypeError, "`output='logit'` needs a model with predict_proba or decision_function"),
+        (GaussianNB(), "accuracy", ValueError, "`output` must be one of 'auto', 'class', 'logit', 'probability'"),
+    ],
+)
+def test_outputs_that_a_model_does_not_have(model, output, error, message):
+    with pytest.raises(error, match=message):
+        witness_test(*two_samples(), learner=FromEstimator(model, output=output), rng=0)
+
+
+def test_a_scorer_of_one_class_says_so():
+    with pytest.raises(ValueError, match="`model` must have seen rows of both samples"):
+        snr_scorer(DummyClassifier().fit(np.ones((4, 1)), [1, 1, 1, 1]), np.ones((4, 1)), [0, 0, 1, 1])
+
+
+def test_squared_error_maximises_the_signal_to_noise_ratio():
+    """Over all linear functions; where n and m differ it takes the weights, and the error says which SNR it reached."""
+    rng = np.random.default_rng(0)
+    n, m = 30, 120
+    x, y = rng.normal(size=(n, 3)) * [1, 3, 1], rng.normal(size=(m, 3)) * [3, 1, 1] + 0.4
+    Z, labels, c = np.concatenate([x, y]), np.repeat([1, 0], [n, m]), n / (n + m)
+    fit = FromEstimator(LinearRegression()).learn(Samples(x, y), rng)
+    reached = snr(fit(x), fit(y))
+    sigma = np.cov(x.T, ddof=0) / c + np.cov(y.T, ddof=0) / (1 - c)
+    delta = x.mean(axis=0) - y.mean(axis=0)
+    assert reached == pytest.approx(np.sqrt(delta @ np.linalg.solve(sigma, delta)), rel=1e-9)
+    others = [snr(x @ w, y @ w) for w in rng.normal(size=(2000, 3))]
+    assert reached > max(others) > 0.8 * reached
+    error = (1 - c) * np.mean((fit(x) - 1) ** 2) + c * np.mean(fit(y) ** 2)
+    assert error == pytest.approx(c * (1 - c) / (1 + reached**2), rel=1e-9)
+    unweighted = LinearRegression().fit(Z, labels)
+    assert snr(unweighted.predict(x), unweighted.predict(y)) < 0.999 * reached
 
 
 def test_weighted_least_squares_is_the_linear_fisher_witness():

@@ -210,6 +210,15 @@ class Exchange:
         """The same for rows that stand in another order."""
         return replace(self, unit_of_row=self.unit_of_row[order], weights=self.weights[order])
 
+    def of_rows(self, rows: Ids) -> Exchange:
+        """The same for some of the pooled rows, of whose groups no row may be missing."""
+        kept, unit = np.unique(self.unit_of_row[rows], return_inverse=True)
+        if np.isin(self.unit_of_row, kept).sum() > len(rows):
+            raise ValueError("`groups` must learn or judge as a whole, got a group with rows in both parts.")
+        unit = np.asarray(unit, dtype=np.intp).reshape(-1)
+        return replace(self, unit_of_row=unit, stratum=self.stratum[kept], sample=self.sample[kept],
+                       weights=self.weights[rows])  # fmt: skip
+
     @property
     def together(self) -> Ids:
         """Rows that must be left out together, because their labels depend on each other: groups, or pairs."""

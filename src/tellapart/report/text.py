@@ -9,6 +9,7 @@ from typing import Any
 from scipy.special import ndtri
 
 _WIDTH = 100
+_LEARNED = {"mean_embedding_test": "locations", "smooth_cf_test": "frequencies"}
 _SMALLEST_SHOWN = 1e-307  # below, a double cannot tell
 
 
@@ -74,17 +75,35 @@ def to_several_text(result: dict[str, Any], level: float = 0.05) -> str:
 
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
-    """The same for the classical tests with a fixed kernel."""
+    """The same for the classical tests."""
     rows = [
         ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
         ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
-        ("rows", f"{result['n']} + {result['m']} of {_columns(result['columns'])}, none spent on learning"),
-        ("kernel", spec_words(result["kernel"])),
+        ("rows", _classical_rows(result)),
+        *_learned_rows(result),
     ]
     if "ridge" in result["choices"]:
         rows.append(("ridge", f"{_number(result['choices']['ridge']):.3g}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
     return _laid_out(result, rows, level)
+
+
+def _classical_rows(result: dict[str, Any]) -> str:
+    judged = f"{result['n']} + {result['m']} of {_columns(result['columns'])}"
+    if not result["n_train"]:
+        return f"{judged}, none spent on learning"
+    learned = "kernel" if "kernel" in result else _LEARNED[result["test"]]
+    them = "it" if learned == "kernel" else "them"
+    return f"{result['n_train']} + {result['m_train']} rows learned the {learned}, {judged} judged {them}"
+
+
+def _learned_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """The kernel, or the locations or frequencies, in the units of the columns."""
+    if "kernel" in result:
+        return [("kernel", spec_words(result["kernel"]))]
+    learned = _LEARNED[result["test"]]
+    points = "; ".join(spec_words(point) for point in result["features"][learned])
+    return [(learned, points), ("width", spec_words(result["features"]["width"]))]
 
 
 def _loudest_words(loudest: dict[str, Any]) -> str:

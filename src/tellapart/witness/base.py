@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart._arrays import FloatArray, chunks, to_numpy
 from tellapart._progress import progress
-from tellapart.kernels import Kernel, kernel_matrix
+from tellapart.kernels import Gaussian, Kernel, as_kernel, kernel_matrix
 from tellapart.moments import snr
 from tellapart.pairs import Pairs
 from tellapart.samples import Samples
@@ -33,6 +33,29 @@ class Learner(Protocol):
     """Stage I: whatever learns a witness from training samples, without changing itself."""
 
     def learn(self, train: Samples, rng: np.random.Generator) -> Witness: ...
+
+
+@runtime_checkable
+class KernelLearner(Protocol):
+    """Whatever learns a kernel from training samples, without changing itself.
+
+    It stands wherever a kernel is learned before a witness is (``Mean(kernel=...)``, ``Fisher(kernel=...)``) or before
+    all pairs of fresh rows are compared (``mmd_test(x, y, kernel=...)``).
+    """
+
+    def learn_kernel(self, train: Samples, rng: np.random.Generator) -> Kernel: ...
+
+
+def learns_kernel(choice: Any) -> bool:
+    """Whether `choice` is a kernel learner, and no class of them."""
+    return isinstance(choice, KernelLearner) and not isinstance(choice, type)
+
+
+def kernel_for(choice: Any, train: Samples, rng: np.random.Generator) -> Kernel:
+    """The kernel that a choice stands for on these training rows: learned there, or with its bandwidth resolved."""
+    if learns_kernel(choice):
+        return as_kernel(choice.learn_kernel(train, rng))
+    return as_kernel(choice or Gaussian()).resolved(train.pooled, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +185,20 @@ def snr_scorer(estimator: Any, Z: ArrayLike, y: ArrayLike) -> float:
     Works for our learners and for any binary classifier with ``decision_function``, ``predict_proba`` or, failing
     both, ``predict``; see :func:`tellapart.snr`.
     """
+    refuse_one_class(estimator)
     h = output_of(estimator, Z)
     first = np.asarray(y) == estimator.classes_[1]
     return snr(h[first], h[~first])
+
+
+def refuse_one_class(model: Any) -> None:
+    """Say so if a fitted classifier knows of one label only: its output would be the same everywhere."""
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(classes) < 2:
+        raise ValueError(
+            f"`model` must have seen rows of both samples, but {type(model).__name__} was fitted to one class, "
+            f"{classes[0]!r}. Let it use all the rows that it is given, or raise `train_share`."
+        )
 
 
 def output_of(model: Any, rows: Any) -> NDArray[np.float64]:

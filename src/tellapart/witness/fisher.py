@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
-from tellapart.kernels import Gaussian, as_kernel, kernel_matrix
+from tellapart.kernels import kernel_matrix
 from tellapart.pairs import Pairs
 from tellapart.samples import Samples
-from tellapart.witness.base import Estimator, KernelWitness
+from tellapart.witness.base import Estimator, KernelWitness, kernel_for
 from tellapart.witness.shifted import solve_shifted
 
 Covariance = Literal["corrected", "printed"]
@@ -54,8 +54,9 @@ class Fisher(Estimator):
 
     Parameters
     ----------
-    kernel : Kernel or callable, optional
-        ``Gaussian()`` with the scaled median bandwidth if not given.
+    kernel : Kernel, callable or KernelLearner, optional
+        ``Gaussian()`` with the scaled median bandwidth if not given. One that learns, such as
+        :class:`tellapart.OptimisedKernel`, does so on the training rows, before the witness.
     ridge : float
         Regularisation, the lambda of the formula. ``inf`` gives the mean witness.
     covariance : {"corrected", "printed"}
@@ -97,16 +98,15 @@ class Mean(Estimator):
 
     Parameters
     ----------
-    kernel : Kernel or callable, optional
-        ``Gaussian()`` with the scaled median bandwidth if not given.
+    kernel : Kernel, callable or KernelLearner, optional
+        As in :class:`Fisher`. ``Mean(OptimisedKernel())`` is the paper's ``opt-mmd-witness``.
     """
 
     kernel: Any = None
 
     def learn(self, train: Samples, rng: np.random.Generator) -> KernelWitness:
         """The mean witness of the training samples."""
-        kernel = as_kernel(self.kernel or Gaussian()).resolved(train.pooled, rng)
-        return KernelWitness(kernel, train.pooled, mean_coefficients(train.n, train.m))
+        return KernelWitness(kernel_for(self.kernel, train, rng), train.pooled, mean_coefficients(train.n, train.m))
 
 
 def mean_coefficients(n: int, m: int) -> NDArray[np.float64]:
@@ -172,7 +172,7 @@ def training_matrix(kernel: Any, train: Samples, rng: np.random.Generator) -> tu
     """The resolved kernel and its matrix on the pooled training rows."""
     refuse_too_many(train)
     rows = train.pooled
-    resolved = as_kernel(kernel or Gaussian()).resolved(rows, rng)
+    resolved = kernel_for(kernel, train, rng)
     k = kernel_matrix(resolved, Pairs(rows, rows))
     if is_flat(k) and (rows != rows[0]).any():
         raise ValueError(

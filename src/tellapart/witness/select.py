@@ -102,19 +102,24 @@ class Select(Estimator):
 
     def learn(self, train: Samples, rng: np.random.Generator) -> SelectedWitness:
         """Score the grid on the training samples, then refit its best pair on all of them."""
-        refuse_too_many(train)
-        ridges = tuple(checked_ridge(r) for r in self._listed("ridges"))
+        selection = self.search(train, rng)
         rows = train.pooled
-        kernels = self._candidates(rows, rng)
+        k = kernel_matrix(selection.kernel, Pairs(rows, rows))
+        classes = TwoClasses(train.n, len(rows), self.covariance)
+        return SelectedWitness(selection.kernel, rows, fisher_coefficients(k, classes, [selection.ridge])[0], selection)
+
+    def search(self, train: Samples, rng: np.random.Generator) -> Selection:
+        """Score the grid on the training samples."""
+        refuse_too_many(train)
+        ridges = tuple(checked_ridge(r) for r in listed("ridges", self.ridges))
+        rows = train.pooled
+        kernels = candidates(self.kernels, rows, rng)
         folds = [_FoldGrid(rows, train.n, ridges, fold, self.covariance) for fold in make_folds(self.folds, train, rng)]
         scores = [
             np.stack([fold.scores(kernel) for fold in folds], axis=1)
             for kernel in progress(kernels, "choosing the kernel")
         ]
-        selection = _chosen(kernels, ridges, np.array(scores), varied=bool((rows != rows[0]).any()))
-        k = kernel_matrix(selection.kernel, Pairs(rows, rows))
-        classes = TwoClasses(train.n, len(rows), self.covariance)
-        return SelectedWitness(selection.kernel, rows, fisher_coefficients(k, classes, [selection.ridge])[0], selection)
+        return best_of(kernels, ridges, np.array(scores), varied=bool((rows != rows[0]).any()))
 
     def _learn_in_order(self, train: Samples, order: NDArray[np.intp], rng: np.random.Generator) -> SelectedWitness:
         if isinstance(self.folds, int | np.integer):
@@ -125,17 +130,20 @@ class Select(Estimator):
         moved = [(place[a], place[b]) for a, b in _given_folds(self.folds, train.pooled[place], labels)]
         return replace(self, folds=moved).learn(train, rng)
 
-    def _listed(self, name: str) -> list[Any]:
-        value = getattr(self, name)
-        if isinstance(value, str) or not isinstance(value, Iterable) or not list(value):
-            raise ValueError(f"`{name}` must be a non-empty sequence, got {value!r}.")
-        return list(value)
 
-    def _candidates(self, rows: NDArray[Any], rng: np.random.Generator) -> list[Kernel]:
-        grid = BandwidthGrid() if self.kernels is None else self.kernels
-        if isinstance(grid, BandwidthGrid):
-            return grid.kernels(rows, rng)
-        return [as_kernel(k).resolved(rows, rng) for k in self._listed("kernels")]
+def candidates(kernels: Any, rows: NDArray[Any], rng: np.random.Generator) -> list[Kernel]:
+    """The kernels of a grid, with their bandwidths for these pooled rows."""
+    grid = BandwidthGrid() if kernels is None else kernels
+    if isinstance(grid, BandwidthGrid):
+        return grid.kernels(rows, rng)
+    return [as_kernel(k).resolved(rows, rng) for k in listed("kernels", grid)]
+
+
+def listed(name: str, value: Any) -> list[Any]:
+    """A non-empty sequence as a list."""
+    if isinstance(value, str) or not isinstance(value, Iterable) or not (items := list(value)):
+        raise ValueError(f"`{name}` must be a non-empty sequence, got {value!r}.")
+    return items
 
 
 class _FoldGrid:
@@ -224,9 +232,10 @@ def _mean_over_folds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(mean), 0.0, mean)
 
 
-def _chosen(
+def best_of(
     kernels: list[Kernel], ridges: tuple[float, ...], fold_scores: NDArray[np.float64], varied: bool
 ) -> Selection:
+    """The grid with the pair of the highest mean score; the first of several. NaN: could not be computed."""
     # An SNR of -inf is a score too: on few rows a witness without noise may have the wrong sign. NaN is none.
     computed = ~np.isnan(fold_scores).any(axis=-1)
     if varied and not computed.any():
