@@ -6,8 +6,8 @@ What has been computed is kept line by line in benchmarks/power/cache and never 
 `--gpu` computes the sums over kernel matrices on a GPU, where PyTorch finds one; `--until 400` begins nothing new after
 so many seconds and writes no table. `--merge DIR` takes in the cache of another machine, `--report` only writes the
 table from what is there, `--forget a,b` drops what is known of tests that have changed. `--store` keeps every trial in
-benchmarks/results/league_trials, from where a new clone goes on. Writes league.json, league.md and league.png to
-benchmarks/results.
+benchmarks/results/league_trials, from where a new clone goes on. Writes league.json, league.md,
+league_short.md (the table of the README) and league.png to benchmarks/results.
 """
 
 from __future__ import annotations
@@ -231,6 +231,7 @@ def report(problems: tuple[Problem, ...], options: argparse.Namespace) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "league.json").write_text(json.dumps(written, indent=1) + "\n")
     (options.out / "league.md").write_text(standings.markdown(rows))
+    (options.out / "league_short.md").write_text(standings.short(rows))
     print(standings.text(rows))
     try:
         from benchmarks.power import picture

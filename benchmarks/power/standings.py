@@ -170,6 +170,27 @@ def markdown(found: list[Row]) -> str:
     return "\n".join([*body, "", *notes]) + "\n"
 
 
+def short(found: list[Row]) -> str:
+    """What the README shows: ours, the best peer and the paper's split test, and the best published power."""
+    head = "| problem | `tell_apart` | best peer | the paper's split | published | ours against the best peer |"
+    shown = [r for r in found if not r.problem.null and r.best_peer]
+    return "\n".join([head, "|---" * 6 + "|", *map(short_line, shown)]) + "\n"
+
+
+def short_line(row: Row) -> str:
+    gap, published = row.best_peer, row.problem.published
+    power, method = max(((v, k) for k, v in published.items()), default=(None, ""))
+    cells = [
+        row.problem.name + (" *" if row.problem.aside else ""),
+        f"{row.rate(OURS):.2f}",
+        f"{row.rate(gap.other):.2f} {gap.other}",
+        f"{row.rate('paper_split'):.2f}" if "paper_split" in row.pvalues else "",
+        "" if power is None else f"{power:.2f} {method}",
+        f"{gap.difference:+.2f} ± {gap.error:.2f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
 def markdown_cells(row: Row, present: list[str]) -> list[str]:
     rates = {t: row.rate(t) for t in row.pvalues}
     top = max((v for t, v in rates.items()), default=0.0)
