@@ -16,10 +16,12 @@ from tellapart.datasets import blobs, liu_blobs
 
 mpl.rcParams["svg.hashsalt"] = "tellapart"  # same picture, same bytes
 # Every line has a marker of its own; the authors' figure has the same one, large and hollow.
-MARKERS = "osD^vPX<>ph*d8HQ"
+MARKERS = "osD^vPX<>pdH8"
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 # Okabe and Ito's palette: distinguishable with any colour vision, and of different lightness
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", "#B8860B")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B")
+# What stands in every figure looks the same in all of them.
+FIXED = {"tell_apart": ("*", "#000000", "-"), "tell_apart, prequential": ("h", "#777777", "--")}
 
 
 def draw_experiment(summary: dict, path: Path) -> None:
@@ -28,9 +30,10 @@ def draw_experiment(summary: dict, path: Path) -> None:
     xs = sorted({p["x"] for line in summary["lines"] for p in line["points"]})
     handles = []
     for i, line in enumerate(summary["lines"]):
-        look = {"marker": MARKERS[i % len(MARKERS)], "color": COLOURS[i % len(COLOURS)]}
-        style = STYLES[i % len(STYLES)]
-        at = place_across(summary["lines"], i, xs) if line.get("across") else None
+        marker, colour, style = FIXED.get(line["line"], in_turn(i))
+        look = {"marker": marker, "color": colour}
+        style = style if line.get("across") or not summary["under_null"] else ""
+        at = places(summary, i, xs)
         draw_line(axes, line, look, style, at, xs)
         draw_authors(axes, line, look, at)
         handles.append(Line2D([], [], **look, linestyle=style, label=line["line"]))
@@ -45,38 +48,49 @@ def draw_experiment(summary: dict, path: Path) -> None:
     save(figure, path)
 
 
-def place_across(lines: list[dict], i: int, xs: list[float]) -> float:
-    """Where the marker of a line that lies across the figure stands: each at another place, as lines may coincide."""
-    such = [j for j, line in enumerate(lines) if line.get("across")]
-    return xs[0] + (xs[-1] - xs[0]) * (such.index(i) + 1) / (len(such) + 1)
+def in_turn(i: int) -> tuple[str, str, object]:
+    return MARKERS[i % len(MARKERS)], COLOURS[i % len(COLOURS)], STYLES[i % len(STYLES)]
 
 
-def draw_line(axes: Axes, line: dict, look: dict, style: object, at: float | None, xs: list[float]) -> None:
+def places(summary: dict, i: int, xs: list[float]) -> np.ndarray:
+    """Where the markers of line i stand.
+
+    Lines across a figure may coincide, so each has its marker at another place; under the null all points do, so they
+    stand side by side.
+    """
+    line, lines = summary["lines"][i], summary["lines"]
+    x = np.array([p["x"] for p in line["points"]], dtype=float)
+    alike = [j for j, other in enumerate(lines) if other.get("across") == line.get("across")]
+    rank = (alike.index(i) + 1) / (len(alike) + 1)
+    if line.get("across"):
+        return np.array([xs[0] + (xs[-1] - xs[0]) * rank])
+    gap = float(np.diff(xs).min()) if len(xs) > 1 else 1.0
+    return x + summary["under_null"] * 0.8 * gap * (rank - 0.5)
+
+
+def draw_line(axes: Axes, line: dict, look: dict, style: object, at: np.ndarray, xs: list[float]) -> None:
     """A point with its error for each x; of a method that uses all rows whatever x is, a level line."""
-    x, value, errors = numbers(line)
-    bars = {"markersize": 5, "linewidth": 1.2, "elinewidth": 0.9, "capsize": 2}
-    if at is None:
-        axes.errorbar(x, value, errors, **look, **bars, linestyle=style)
-    else:
+    value, errors = numbers(line)
+    bars = {"markersize": 9 if look["marker"] == "*" else 5, "linewidth": 1.2, "elinewidth": 0.9, "capsize": 2}
+    if line.get("across"):
         axes.plot([xs[0], xs[-1]], [value[0]] * 2, color=look["color"], linestyle=style, linewidth=1.2)
-        axes.errorbar([at], value, errors, **look, **bars, linestyle="")
+    axes.errorbar(at, value, errors, **look, **bars, linestyle="" if line.get("across") else style)
 
 
-def numbers(line: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x, rates with standard errors, or median seconds with quartiles."""
+def numbers(line: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Rates with standard errors, or median seconds with quartiles."""
     points = line["points"]
-    x = np.array([p["x"] for p in points])
     if "seconds" in points[0]:
         middle, ends = np.array([p["seconds"] for p in points]), np.array([p["quartiles"] for p in points])
-        return x, middle, np.abs(ends.T - middle)
-    return x, np.array([p["rate"] for p in points]), np.tile([p["se"] for p in points], (2, 1))
+        return middle, np.abs(ends.T - middle)
+    return np.array([p["rate"] for p in points]), np.tile([p["se"] for p in points], (2, 1))
 
 
-def draw_authors(axes: Axes, line: dict, look: dict, at: float | None) -> None:
+def draw_authors(axes: Axes, line: dict, look: dict, at: np.ndarray) -> None:
     """The rate with its binomial error where trials are independent; points of few trainings have none."""
     hollow = look | {"markersize": 10, "mfc": "none", "linestyle": ""}
-    for p in line["points"]:
-        theirs, x = p.get("authors", {}), p["x"] if at is None else at
+    for x, p in zip(at, line["points"], strict=True):
+        theirs = p.get("authors", {})
         if "seconds" in theirs:
             axes.plot(x, theirs["seconds"], **hollow)
         elif theirs:
@@ -88,9 +102,7 @@ def draw_authors(axes: Axes, line: dict, look: dict, at: float | None) -> None:
 def dress_rates(axes: Axes, summary: dict) -> None:
     level, points = summary["level"], [p for line in summary["lines"] for p in line["points"]]
     axes.axhline(level, color="0.4", linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
-    axes.text(
-        0.995, level, f"level {level:g}", transform=axes.get_yaxis_transform(), fontsize=7, ha="right", va="bottom"
-    )
+    axes.text(1.005, level, "level", transform=axes.get_yaxis_transform(), size=7, va="center")
     top = max(0.16, 1.1 * max(p["rate"] + p["se"] for p in points))
     counts = " or ".join(str(n) for n in sorted({p["trials"] for p in points}, reverse=True))
     axes.set(
