@@ -13,7 +13,7 @@ Draw = Callable[[float, np.random.Generator], Pair]
 # where on the axis, the rows that have learned, randomness -> a pair that shares no row with them
 Fresh = Callable[[float, np.ndarray, np.random.Generator], Pair]
 # x, y, where on the axis, randomness -> a p-value, or one for each of several test sets after a single training
-Test = Callable[[np.ndarray, np.ndarray, float, np.random.Generator], "float | np.ndarray"]
+Test = Callable[..., "float | np.ndarray"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Line:
     """One method.
 
     A method that uses all rows whatever stands on the axis is run at one of `xs` and drawn `across` the figure. From
-    `most_rows` rows on, both samples together, a method is too slow to be run. `authors` is its name in
+    `most_rows` rows on, both samples together, a method is too slow to be run. The test of a method that is trained for
+    long and then judged on many test sets takes the experiment's `fresh` as a keyword. `authors` is its name in
     `authors_code.json`, and `reason` says why it departs from them, if it does.
     """
 
@@ -46,6 +47,7 @@ class Line:
     xs: tuple[float, ...] | None = None
     across: bool = False
     most_rows: float = np.inf
+    fresh: bool = False
     reason: str = ""
 
 
@@ -65,6 +67,7 @@ class Experiment:
     quick_xs: tuple[float, ...] | None = None
     most: Trials = Trials(1000, 100)  # trials of any line
     chunk: int = 10  # trials that are done and kept together
+    fresh: Fresh | None = None  # test sets for what has been trained
     needs: str | None = None  # a file of real rows
     beside: tuple[str, ...] = ()  # experiments of the authors, if not the one of the same name
 

@@ -46,7 +46,7 @@ def by_blocks(learner, null, x, y, _, rng):
     return tell_apart(x, y, learner=learner, null=null, rng=rng).pvalue
 
 
-def witness_on_fresh_draws(learner, null, fresh: Fresh, sets: int, x, y, at, rng):
+def witness_on_fresh_draws(learner, null, sets: int, x, y, at, rng, *, fresh: Fresh):
     """Learn a witness once on half of the rows and judge it on `sets` fresh draws."""
     train = first_half(x, y)
     witness = learner.learn(train, rng)
@@ -54,7 +54,7 @@ def witness_on_fresh_draws(learner, null, fresh: Fresh, sets: int, x, y, at, rng
     return np.array([witness_test(*pair, learner=witness, null=null, rng=rng).pvalue for pair in pairs])
 
 
-def kernel_on_fresh_draws(learner, null, fresh: Fresh, sets: int, x, y, at, rng):
+def kernel_on_fresh_draws(learner, null, sets: int, x, y, at, rng, *, fresh: Fresh):
     """Learn a kernel once on half of the rows and test with it on `sets` fresh draws."""
     train = first_half(x, y)
     kernel = learner.learn_kernel(train, rng)

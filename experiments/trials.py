@@ -97,8 +97,9 @@ def said(experiment: Experiment, line: Line, x: float, trial: int) -> float | li
     place = [*words(experiment.name), *words(repr(float(x)))]
     samples = experiment.draw(x, np.random.default_rng([trial, *place]))
     rng = np.random.default_rng([trial, *place, *words(line.name)])
+    more = {"fresh": experiment.fresh} if line.fresh else {}
     start = time.process_time()
-    pvalues = line.test(*samples, x, rng)
+    pvalues = line.test(*samples, x, rng, **more)
     return time.process_time() - start if experiment.measure == "seconds" else np.asarray(pvalues, float).tolist()
 
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import declared, summary, trials
+from experiments import declared, problems, summary, trials
 from experiments.experiment import CHEAP, DEAR, Line, Trials
 from experiments.methods import kernel_on_fresh_draws, witness_on_fresh_draws
 from experiments.problems import liu_at, liu_fresh, without
@@ -278,9 +279,10 @@ def test_every_declared_line_runs(experiment):
     """On small draws; the real ones of HIGGS need its file."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(24, 2)), rng.normal(size=(24, 2)) + 0.5
+    small = replace(experiment, draw=lambda at, rng: (x, y), measure="rate")
     for line in experiment.lines:
-        pvalue = line.test(x, y, 0.5, np.random.default_rng(1))
-        assert 0 < pvalue <= 1, line.name
+        pvalues = np.atleast_1d(trials.said(small, line, 0.5, 0))
+        assert ((pvalues > 0) & (pvalues <= 1)).all(), line.name
 
 
 class LearnsMedian:
@@ -303,16 +305,40 @@ def test_one_training_is_judged_on_several_fresh_draws(method, learner):
         seen.append((at, len(learned)))
         return liu_fresh(False, at, learned, rng)
 
-    pvalues = method(learner, Permutation(19), fresh, 6, x, y, 20, np.random.default_rng(1))
+    pvalues = method(learner, Permutation(19), 6, x, y, 20, np.random.default_rng(1), fresh=fresh)
     assert pvalues.shape == (6,)
     assert len(np.unique(pvalues)) > 1 or pvalues[0] == 0.05  # each judged on its own draw
     assert seen == [(20, len(x))] * 6  # half of both samples learned
+
+
+def test_a_line_that_is_trained_for_long_gets_the_test_sets_of_its_experiment():
+    """One declaration, in every figure that knows where its test sets come from."""
+    line = Line("trained", partial(witness_on_fresh_draws, Fisher(Gaussian(0.3), 1e-2), Permutation(19), 4), fresh=True)
+    for e in declared.BENCHMARKS[:2]:
+        assert len(trials.said(e, line, 10, 0)) == 4
+    assert all(e.fresh for e in declared.BENCHMARKS)
 
 
 def test_rows_that_learned_do_not_judge():
     rows = np.random.default_rng(0).normal(size=(50, 4))
     left = without(rows, rows[10:30])
     np.testing.assert_array_equal(left, np.concatenate([rows[:10], rows[30:]]))
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_no_row_of_higgs_learns_and_judges(null, monkeypatch):
+    background, signal = (np.arange(4.0 * 60).reshape(60, 4) + start for start in (0, 1000))
+    monkeypatch.setattr(problems, "jet_phis", lambda: (background, signal))
+    rng = np.random.default_rng(0)
+    x, y = problems.higgs_at(null, 14, rng)
+    assert len(x) == len(y) == 28
+    train = np.concatenate([x[:14], y[:14]])
+    fresh_x, fresh_y = problems.higgs_fresh(null, 14, train, rng)
+    assert len(fresh_x) == len(fresh_y) == 14
+    for rows in (np.concatenate([x, y]), np.concatenate([train, fresh_x, fresh_y])):
+        assert len(np.unique(rows, axis=0)) == len(rows)
+    assert (np.concatenate([x, fresh_x]) < 1000).all()
+    assert all(((rows < 1000) == null).all() for rows in (y, fresh_y))
 
 
 def test_trials_and_lines():
