@@ -107,7 +107,7 @@ def dress_rates(axes: Axes, summary: dict) -> None:
     counts = " or ".join(str(n) for n in sorted({p["trials"] for p in points}, reverse=True))
     axes.set(
         ylabel="false alarms" if summary["under_null"] else "power",
-        ylim=(0, top) if summary["under_null"] else (0, 1.04),
+        ylim=(-0.02 * top, top) if summary["under_null"] else (-0.02, 1.04),
     )
     axes.set_title(f"{summary['title']}\n{counts} trials a point, bars of one standard error", fontsize=10)
 
