@@ -322,6 +322,16 @@ def test_bad_files(tmp_path):
         higgs(tmp_path / "c.npz")
 
 
+def test_a_download_that_was_cut_short(tmp_path):
+    path = write_gzip(tmp_path)
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(ValueError, match=r"`path` must be a whole file, got a damaged HIGGS.csv.gz: .* Fetch it again"):
+        higgs(path)
+    path.write_bytes(b"no gzip at all")
+    with pytest.raises(ValueError, match=r"`path` must be a whole file, got a damaged HIGGS.csv.gz"):
+        higgs(path)
+
+
 def test_an_empty_file_holds_no_rows(tmp_path):
     (tmp_path / "empty.csv").write_text(csv_text().splitlines()[0] + "\n")
     assert sorted(map(len, higgs(tmp_path / "empty.csv"))) == [0, 1]

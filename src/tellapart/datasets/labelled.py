@@ -6,7 +6,9 @@ Each reader yields ``(labels, rows)``, so that whoever needs a few rows of eithe
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
@@ -37,12 +39,21 @@ def parts_of(path: Path, names: Sequence[str], wanted: Sequence[str], label: str
 
 
 def _of_csv(path: Path, names: Sequence[str], wanted: Sequence[str], label: str) -> Iterator[Part]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+    with _whole(path), gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         first = next(file, "")
         header = not _is_number(first.split(",")[0])
         titles = [title.strip() for title in first.split(",")] if header else [label, *names]
         columns = [_place(title, titles, path) for title in (label, *wanted)]
         yield from _tables(file if header else chain([first], file), columns, path, 1 + header)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Says so where a download was cut short."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"`path` must be a whole file, got a damaged {path.name}: {error}. Fetch it again.") from error
 
 
 def _tables(lines: Iterator[str] | TextIO, columns: list[int], path: Path, line: int) -> Iterator[Part]:
