@@ -5,7 +5,7 @@ PIP := $(PY) -m pip install --quiet --constraint constraints.txt
 # NumPy's linear algebra is as fast on one thread for these sizes, and tests run in two processes.
 TEST_ENV := env OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test lint bench league levels paper clean
+.PHONY: demo test lint bench league levels paper paper-quick clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/base  ## compare two small files and print the verdict
@@ -30,8 +30,11 @@ league: .venv/dev  ## power beside other tests on the same draws, hours; stops a
 levels: .venv/dev  ## the level of every path, 5,000 draws each
 	$(PY) -m benchmarks.levels
 
-paper: .venv/dev  ## repeat the paper's experiments; writes experiments/results/
+paper: .venv/dev  ## repeat the paper's experiments, hours; stops and resumes; writes experiments/results/
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m experiments.run
+
+paper-quick: .venv/dev  ## all its figures with few trials, minutes; writes experiments/results/quick/
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m experiments.run --quick
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -1,5 +1,10 @@
 """The experiments of "A Witness Two-Sample Test", declared: what is drawn, what is tested, what it is compared with.
 
+A new method is one `Line`: in `BENCHMARK` it stands in the benchmark figures, in their type-I figures and in the figure
+of costs. One that is trained for long and then judged on 100 test sets is
+``Line(name, partial(witness_on_fresh_draws, learner, EXACT, 100), fresh=True)``, or with `kernel_on_fresh_draws` if it
+learns a kernel; its costs need a line of their own in `COST`, with `by_half` or `by_mmd`.
+
 The authors' code differs from the paper's text in ways that matter for the numbers (see docs/paper.md); lines that are
 compared with it use its settings, lines "as printed" those of the paper:
 
@@ -10,70 +15,30 @@ compared with it use its settings, lines "as printed" those of the paper:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
-from tellapart import Fisher, Mean, Normal, Permutation, Select, witness_test
-from tellapart.datasets import blobs, liu_blobs
+from benchmarks.power.real import HIGGS
+from experiments.experiment import DEAR, Experiment, Line, Trials, across
+from experiments.methods import by_blocks, by_default, by_half, by_kfda, by_mmd, by_rest_mmd, by_share
+from experiments.problems import (
+    blobs_at,
+    blobs_of_size,
+    higgs_at,
+    higgs_fresh,
+    higgs_rows,
+    liu_at,
+    liu_fresh,
+    liu_rows,
+)
+from tellapart import Fisher, Mean, Normal, Permutation, Prequential, Select
 from tellapart.kernels import Gaussian
 from tellapart.witness.select import PAPER_KERNELS, PAPER_RIDGES
 
-Draw = Callable[[float, np.random.Generator], tuple[np.ndarray, np.ndarray]]
-Test = Callable[[np.ndarray, np.ndarray, float, np.random.Generator], float]
-
-LEVEL = 0.05
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+SHARE_AXIS = "share of the rows that learns"
 CODE_RIDGE = 4.0  # the corrected formula at four times the ridge of the authors' code is the same witness
-
-
-@dataclass(frozen=True)
-class Line:
-    """One method of an experiment, and which row of the authors' code it should reproduce."""
-
-    name: str
-    test: Test
-    authors: str | None = None
-    xs: tuple[float, ...] | None = None  # where it is run, if not everywhere
-    # Departures of more than three standard errors, each with its reason.
-    reasons: dict[float, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A figure: lines of rejection rates over `xs`."""
-
-    name: str
-    title: str
-    x_label: str
-    xs: tuple[float, ...]
-    draw: Draw
-    lines: tuple[Line, ...]
-    under_null: bool = False
-
-
-def blobs_at(theta: float, x: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    return blobs(100, theta=theta, rng=rng)
-
-
-def blobs_of_size(x: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    return blobs(int(x), theta=np.pi / 4, rng=rng)
-
-
-def liu_at(null: bool, x: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    # x rows of each mode to learn from and as many to judge
-    return liu_blobs(2 * int(x), null=null, rng=rng)
-
-
-def by_share(learner, null, x, y, share, rng):
-    return witness_test(x, y, learner=learner, null=null, train_share=share, rng=rng).pvalue
-
-
-def by_half(learner, null, x, y, _, rng):
-    return witness_test(x, y, learner=learner, null=null, train_share=0.5, rng=rng).pvalue
-
 
 THEOREM = Normal(student=False)
 EXACT = Permutation(199)
@@ -82,35 +47,87 @@ FISHER = Fisher(SIGMA, 1e-2 * CODE_RIDGE)
 SELECT = Select(PAPER_KERNELS, tuple(CODE_RIDGE * r for r in PAPER_RIDGES))
 SELECT_MEAN = Select(PAPER_KERNELS, (np.inf,))
 
-FIXED = (
-    Line("Fisher", partial(by_share, FISHER, THEOREM), "kfda-witness"),
-    Line("Fisher, ridge 1e-2 as printed", partial(by_share, Fisher(SIGMA, 1e-2, "printed"), THEOREM)),
-    Line("Fisher, exact permutations", partial(by_share, FISHER, EXACT), "kfda-witness perm200"),
-    Line("Mean", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
-    Line("Mean, exact permutations", partial(by_share, Mean(SIGMA), EXACT), "mmd-witness perm200"),
+
+def fisher(ridge: float) -> Fisher:
+    """With a ridge of the authors' code."""
+    return Fisher(SIGMA, ridge * CODE_RIDGE)
+
+
+def kfda_boot(ridge: float) -> partial:
+    return partial(by_kfda, SIGMA, ridge * CODE_RIDGE, EXACT)
+
+
+# What stands in every figure beside the paper's methods: no row is split off.
+TELL_APART = Line("tell_apart", by_default, trials=DEAR)
+
+
+def blocks(learner) -> Line:
+    return Line("tell_apart, prequential", partial(by_blocks, learner, Prequential()), trials=DEAR, most_rows=8000)
+
+
+WHOLE = (
+    Line("mmd-boot", partial(by_mmd, SIGMA, EXACT), "mmd-boot (whole sample)"),
+    Line("kfda-boot", kfda_boot(1e-2), "kfda-boot (whole sample)"),
+    TELL_APART,
+    blocks(FISHER),
 )
 
-EXPERIMENTS = (
+# The methods of the benchmark figures. None of them looks at what stands on the axis.
+BENCHMARK = (
+    Line("kfda-witness", partial(by_half, SELECT, EXACT), "kfda-witness(perm200)", most_rows=12_000),
+    Line("kfda-witness, normal", partial(by_half, SELECT, THEOREM), "asymptotic p, same witness", most_rows=12_000),
+    Line("kfda-witness, default grid", partial(by_half, Select(), EXACT), most_rows=12_000),
+    Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, EXACT), "opt-mmd-witness"),
+    Line("mmd-boot", partial(by_mmd, None, EXACT), "mmd-boot (whole sample)", most_rows=8000),
+    Line("kfda-boot", partial(by_kfda, None, 1e-2, EXACT), "kfda-boot (whole sample)", most_rows=4000),
+    TELL_APART,
+    blocks(Select()),
+)
+
+
+def among(lines: tuple[Line, ...], *names: str) -> tuple[Line, ...]:
+    return tuple(line for line in lines if line.name in names)
+
+
+def same_rows(_: float) -> float:
+    return 200
+
+
+def twice(x: float) -> float:
+    return 2 * x
+
+
+INSTRUCTIVE = (
     Experiment(
         "split_fixed",
         "Blobs, n = m = 100, fixed kernel and ridge",
-        "share of the rows that learns",
+        SHARE_AXIS,
         SHARES,
         partial(blobs_at, np.pi / 4),
-        FIXED,
+        (
+            Line("kfda-witness", partial(by_share, FISHER, THEOREM), "kfda-witness"),
+            Line("kfda-witness, permutations", partial(by_share, FISHER, EXACT), "kfda-witness perm200"),
+            Line("mmd-witness", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
+            Line("mmd-witness, permutations", partial(by_share, Mean(SIGMA), EXACT), "mmd-witness perm200"),
+            Line("opt-mmd-boot, one kernel", partial(by_rest_mmd, SIGMA, EXACT), "opt-mmd-boot"),
+            *across(WHOLE, 0.5),
+        ),
+        rows=same_rows,
     ),
     Experiment(
         "split_selected",
         "Blobs, n = m = 100, kernel and ridge selected",
-        "share of the rows that learns",
+        SHARE_AXIS,
         SHARES,
         partial(blobs_at, np.pi / 4),
         (
-            Line("Select", partial(by_share, SELECT, THEOREM), "kfda-witness"),
-            Line("Select, grid as printed", partial(by_share, Select.paper(), THEOREM)),
-            Line("Select, mean witness", partial(by_share, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
-            Line("Select, default grid, exact", partial(by_share, Select(), EXACT)),
+            Line("kfda-witness", partial(by_share, SELECT, THEOREM), "kfda-witness"),
+            Line("kfda-witness, grid as printed", partial(by_share, Select.paper(), THEOREM)),
+            Line("kfda-witness, default grid", partial(by_share, Select(), EXACT)),
+            Line("opt-mmd-witness, by SNR", partial(by_share, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
+            *across((TELL_APART, blocks(Select())), 0.5),
         ),
+        rows=same_rows,
     ),
     Experiment(
         "power_n",
@@ -119,69 +136,157 @@ EXPERIMENTS = (
         (50, 100, 200, 300, 400),
         blobs_of_size,
         (
-            Line("Select", partial(by_half, SELECT, THEOREM), "kfda-witness"),
-            Line("Select, mean witness", partial(by_half, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
-            Line("Select, default grid, exact", partial(by_half, Select(), EXACT)),
+            Line("kfda-witness", partial(by_half, SELECT, THEOREM), "kfda-witness"),
+            Line("kfda-witness, default grid", partial(by_half, Select(), EXACT)),
+            Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
+            *among(BENCHMARK, "mmd-boot", "kfda-boot", "tell_apart", "tell_apart, prequential"),
         ),
+        rows=twice,
     ),
+)
+
+APPENDIX = (
     Experiment(
         "ridge",
         "Blobs, n = m = 100, effect of the ridge",
-        "share of the rows that learns",
+        SHARE_AXIS,
         SHARES,
         partial(blobs_at, np.pi / 4),
         (
-            Line(
-                "ridge 1e3",
-                partial(by_share, Fisher(SIGMA, 1e3 * CODE_RIDGE), THEOREM),
-                "kfda-witness lam=1000",
+            Line("kfda-witness, ridge 1e3", partial(by_share, fisher(1e3), THEOREM), "kfda-witness lam=1000"),
+            Line("kfda-witness, ridge 1e-2", partial(by_share, FISHER, THEOREM), "kfda-witness"),
+            Line("kfda-witness, ridge 1e-4", partial(by_share, fisher(1e-4), THEOREM), "kfda-witness lam=0.0001"),
+            Line("mmd-witness", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
+            *across(
+                (
+                    Line("kfda-boot, ridge 1e3", kfda_boot(1e3), "kfda-boot (whole sample) lam=1000"),
+                    Line("kfda-boot, ridge 1e-2", kfda_boot(1e-2), "kfda-boot (whole sample)"),
+                    Line("kfda-boot, ridge 1e-4", kfda_boot(1e-4), "kfda-boot (whole sample) lam=0.0001"),
+                    TELL_APART,
+                    blocks(FISHER),
+                ),
+                0.5,
             ),
-            Line("ridge 1e-2", partial(by_share, FISHER, THEOREM), "kfda-witness"),
-            Line(
-                "ridge 1e-4",
-                partial(by_share, Fisher(SIGMA, 1e-4 * CODE_RIDGE), THEOREM),
-                "kfda-witness lam=0.0001",
-            ),
-            Line("mean witness", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
         ),
+        rows=same_rows,
+        beside=("split_fixed",),
+    ),
+    Experiment(
+        "split_printed",
+        "Blobs, n = m = 100, what the paper prints",
+        SHARE_AXIS,
+        SHARES,
+        partial(blobs_at, np.pi / 4),
+        (
+            Line("kfda-witness, the code's settings", partial(by_share, FISHER, THEOREM), "kfda-witness"),
+            Line("kfda-witness, ridge as printed", partial(by_share, Fisher(SIGMA, 1e-2, "printed"), THEOREM)),
+            Line(
+                "kfda-witness, kernel as printed",
+                partial(by_share, Fisher(Gaussian(0.2 / np.sqrt(2)), 1e-2 * CODE_RIDGE), THEOREM),
+                "kfda-witness text-kernel exp(-d2/s2)",
+            ),
+            Line("mmd-witness, the code's kernel", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
+            Line(
+                "mmd-witness, kernel as printed",
+                partial(by_share, Mean(Gaussian(0.2 / np.sqrt(2))), THEOREM),
+                "mmd-witness text-kernel exp(-d2/s2)",
+            ),
+            *across((TELL_APART, blocks(FISHER)), 0.5),
+        ),
+        rows=same_rows,
+        beside=("split_fixed",),
     ),
     Experiment(
         "type_one",
-        "Blobs without a difference, n = m = 100, fixed kernel and ridge",
-        "share of the rows that learns",
+        "Blobs without a difference, n = m = 100",
+        SHARE_AXIS,
         SHARES,
         partial(blobs_at, 0.0),
         (
-            Line("Fisher", partial(by_share, FISHER, THEOREM), "kfda-witness"),
-            Line("Fisher, Student's t", partial(by_share, FISHER, Normal())),
-            Line("Fisher, exact permutations", partial(by_share, FISHER, EXACT)),
-            Line("Mean", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
-            Line("Select, default grid, exact", partial(by_share, Select(), EXACT)),
+            Line("kfda-witness", partial(by_share, FISHER, THEOREM), "kfda-witness"),
+            Line("kfda-witness, Student's t", partial(by_share, FISHER, Normal())),
+            Line("kfda-witness, permutations", partial(by_share, FISHER, EXACT)),
+            Line("kfda-witness, default grid", partial(by_share, Select(), EXACT)),
+            Line("mmd-witness", partial(by_share, Mean(SIGMA), THEOREM), "mmd-witness"),
+            Line("opt-mmd-boot, one kernel", partial(by_rest_mmd, SIGMA, EXACT), "opt-mmd-boot"),
+            *across(WHOLE, 0.5),
         ),
+        rows=same_rows,
         under_null=True,
     ),
+)
+
+LIU_AXIS = "rows of each mode that learn, and that judge"
+HIGGS_AXIS = "rows of each sample that learn, and that judge"
+
+BENCHMARKS = (
     Experiment(
         "liu_power",
-        "Blobs of Liu et al., kernel and ridge selected",
-        "rows of each mode that learn, and that judge",
+        "Blobs of Liu et al.",
+        LIU_AXIS,
         (10, 20, 30, 50),
         partial(liu_at, False),
-        (
-            Line("Select", partial(by_half, SELECT, EXACT), "kfda-witness(perm200)"),
-            Line("Select, normal", partial(by_half, SELECT, THEOREM), "asymptotic p, same witness"),
-            Line("Select, default grid, exact", partial(by_half, Select(), EXACT)),
-        ),
+        BENCHMARK,
+        fresh=partial(liu_fresh, False),
+        rows=liu_rows,
+        most=Trials(1000, 40),
     ),
     Experiment(
         "liu_type_one",
         "Blobs of Liu et al. without a difference",
-        "rows of each mode that learn, and that judge",
+        LIU_AXIS,
         (10, 20, 30),
         partial(liu_at, True),
-        (
-            Line("Select", partial(by_half, SELECT, EXACT), "kfda-witness(perm200)"),
-            Line("Select, normal", partial(by_half, SELECT, THEOREM), "asymptotic p, same witness"),
-        ),
+        BENCHMARK,
+        fresh=partial(liu_fresh, True),
+        rows=liu_rows,
         under_null=True,
+        most=Trials(1000, 40),
+    ),
+    Experiment(
+        "higgs_power",
+        "HIGGS, four jet phis, background against signal",
+        HIGGS_AXIS,
+        (500, 1000, 2000, 3000, 5000),
+        partial(higgs_at, False),
+        BENCHMARK,
+        fresh=partial(higgs_fresh, False),
+        rows=higgs_rows,
+        most=Trials(100, 20),
+        quick_xs=(500, 1000),
+        needs=HIGGS,
+    ),
+    Experiment(
+        "higgs_type_one",
+        "HIGGS, four jet phis, background against background",
+        HIGGS_AXIS,
+        (500, 1000, 2000),
+        partial(higgs_at, True),
+        BENCHMARK,
+        fresh=partial(higgs_fresh, True),
+        rows=higgs_rows,
+        under_null=True,
+        most=Trials(200, 20),
+        quick_xs=(500,),
+        needs=HIGGS,
     ),
 )
+
+COST = Experiment(
+    "cost",
+    "Blobs, one test on one core",
+    "rows of each sample",
+    (100, 200, 300, 400, 1000, 2000),
+    blobs_of_size,
+    (
+        Line("mmd-witness, fixed kernel", partial(by_half, Mean(SIGMA), EXACT), "mmd-witness, fixed"),
+        Line("kfda-witness, fixed kernel", partial(by_half, FISHER, EXACT), "kfda-witness, fixed"),
+        *(line for line in BENCHMARK if not line.fresh),
+    ),
+    rows=twice,
+    measure="seconds",
+    most=Trials(9, 3),
+    chunk=1,
+)
+
+EXPERIMENTS = (*INSTRUCTIVE, *APPENDIX, *BENCHMARKS, COST)

@@ -73,6 +73,13 @@ ARROW = [
     "several_result",
     "procedure",
     "joint",
+    "datasets.modes",
+    "datasets.clusters",
+    "datasets.waves",
+    "datasets.readings",
+    "datasets.pickled",
+    "datasets.labelled",
+    "datasets.physics",
     "datasets",
     "",
 ]

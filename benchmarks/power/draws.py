@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tellapart import datasets
+
 Pair = tuple[np.ndarray, np.ndarray]
 Draw = Callable[[np.random.Generator], Pair]
 
@@ -68,54 +70,18 @@ def student(n: int, d: int, freedom: float, shift: float) -> Draw:
 
 
 def four_gaussians(n: int, sd: float, reach: float = 10.0) -> Draw:
-    """Four normal clusters at (+-reach, +-reach); in the second sample one has another standard deviation.
-
-    With ``reach = 20`` it is the mixture of Biggs et al., MMD-FUSE.
-    """
-
-    def draw(rng: np.random.Generator) -> Pair:
-        def sample(last: float) -> np.ndarray:
-            corner = rng.integers(4, size=n)
-            centres = reach * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])[corner]
-            return centres + rng.normal(size=(n, 2)) * np.where(corner == 3, last, 1.0)[:, None]
-
-        return sample(1.0), sample(sd)
-
-    return draw
+    """Four normal clusters of which one differs; with ``reach = 20`` the mixture of Biggs et al., MMD-FUSE."""
+    return lambda rng: datasets.four_gaussians(n, sd=sd, reach=reach, rng=rng)
 
 
-def bump(t: np.ndarray) -> np.ndarray:
-    """A smooth wave on (-1, 0), up and then down, of height exp(-1)."""
-    f = np.zeros_like(t)
-    up, down = (t > -1) & (t < -0.5), (t > -0.5) & (t < 0)
-    f[up] = np.exp(-1 / (1 - (4 * t[up] + 3) ** 2))
-    f[down] = -np.exp(-1 / (1 - (4 * t[down] + 1) ** 2))
-    return f
-
-
-def perturbed_uniform(n: int, d: int, amplitude: float, waves: int = 2) -> Draw:
+def perturbed_uniform(n: int, d: int, amplitude: float | None, waves: int = 2) -> Draw:
     """Uniform on a cube against a density with waves of random sign in it (Schrab et al., MMDAgg)."""
-
-    def draw(rng: np.random.Generator) -> Pair:
-        signs = rng.choice([-1.0, 1.0], size=(waves,) * d)
-        kept: list[np.ndarray] = []
-        while sum(map(len, kept)) < n:
-            z = rng.random((4 * n, d))
-            cell = np.minimum((z * waves).astype(int), waves - 1)
-            wave = np.prod(bump(waves * z - cell - 1), axis=1) * np.exp(d) * signs[tuple(cell.T)]
-            kept.append(z[rng.random(len(z)) * (1 + amplitude) < 1 + amplitude * wave])
-        return rng.random((n, d)), np.concatenate(kept)[:n]
-
-    return draw
+    return lambda rng: datasets.perturbed_uniform(n, d=d, amplitude=amplitude, waves=waves, rng=rng)
 
 
 def smooth_perturbed_uniform(n: int, d: int, waves: int) -> Draw:
-    """The same with the amplitude of Schrab et al.: ``c_d exp(-d) / waves``, nearly the largest for one wave.
-
-    Their sampler draws both samples from one stream of random numbers, so their samples share values; ours are
-    independent.
-    """
-    return perturbed_uniform(n, d, {1: 2.7, 2: 7.3}[d] * np.exp(-d) / waves, waves)
+    """The same with the amplitude of Schrab et al."""
+    return perturbed_uniform(n, d, None, waves)
 
 
 def counts(n: int, d: int, rate: float) -> Draw:
@@ -145,21 +111,8 @@ def ordinal(n: int, d: int, spread: float) -> Draw:
 
 
 def two_clusters(n: int, d: int, rho: float) -> Draw:
-    """Two clusters whose correlation of the first two columns has opposite signs (Liu et al., HDGM).
-
-    Their own setting is ``d = 10, rho = 0.5`` with equally many rows of each cluster; here the cluster is random.
-    """
-
-    def draw(rng: np.random.Generator) -> Pair:
-        def sample(signs: tuple[float, float]) -> np.ndarray:
-            z, which = normal(n, d, rng), rng.integers(2, size=n)
-            r = np.array(signs)[which]
-            z[:, 1] = r * z[:, 0] + np.sqrt(1 - r**2) * z[:, 1]
-            return z + 0.5 * which[:, None]
-
-        return sample((0.0, 0.0)), sample((rho, -rho))
-
-    return draw
+    """Two clusters whose correlation of the first two columns has opposite signs (Liu et al., HDGM)."""
+    return lambda rng: datasets.gaussian_mixtures(n, d=d, correlation=rho, rng=rng)
 
 
 def cut(draw: Draw, m: int) -> Draw:

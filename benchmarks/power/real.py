@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.power.draws import Draw, Pair
+from tellapart import datasets
 
 HIGGS, MNIST = "higgs_uci_27k.npz", "mnist_7x7_70k.npz"
 FASHION, WINE, ADULT = "fashion_mnist_test10k_train10k.npz", "wine_quality_6497.npz", "adult_uci_32561.parquet"
@@ -35,10 +36,8 @@ def standardised(table: np.ndarray) -> np.ndarray:
 @cache
 def higgs() -> tuple[np.ndarray, np.ndarray]:
     """Background and signal. Rows that some source has rounded are left out: the rounding differs by class."""
-    with np.load(folder() / HIGGS) as file:
-        full = file["precision"] == 1
-        table, signal = file["X"][full].astype(float), file["y"][full] == 1
-    return table[~signal], table[signal]
+    background, signal = datasets.higgs(folder() / HIGGS, columns="all")
+    return background.astype(float), signal.astype(float)
 
 
 def phis(table: np.ndarray) -> np.ndarray:

@@ -51,11 +51,27 @@ def share(name: str, value: Any, usual: float) -> float:
     return float(value)
 
 
+def within(name: str, value: Any, least: float, most: float) -> float:
+    """A number between two others, both included."""
+    if not (is_number(value) and least <= value <= most):
+        raise ValueError(f"`{name}` must lie between {least:g} and {most:g}, got {value!r}.")
+    return float(value)
+
+
 def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`."""
     if not (is_number(value) and value == int(value if math.isfinite(value) else 0) and value >= least):
         raise ValueError(f"`{name}` must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def sizes(n: Any, m: Any) -> tuple[int, int]:
+    """How many rows each of two samples has: `m` is `n` if it is not given.
+
+    >>> sizes(3, None), sizes(3, 2)
+    ((3, 3), (3, 2))
+    """
+    return whole("n", n), whole("m", n if m is None else m)
 
 
 def one_of(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

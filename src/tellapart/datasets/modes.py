@@ -1,8 +1,7 @@
-"""Samples with a known answer: the paper's problems, and a small example that ships with the library."""
+"""The paper's problems: nine modes on a grid, in two kinds."""
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
@@ -46,8 +45,7 @@ def blobs(n: int, m: int | None = None, *, theta: float = 0.0, rng: Any = None) 
         raise ValueError(f"`theta` must be a finite angle in radians, got {theta!r}.")
     generator, _ = as_generator(rng)
     rotation = np.array([[np.cos(theta), -np.sin(theta)], [np.sin(theta), np.cos(theta)]])
-    sizes = checks.whole("n", n), checks.whole("m", n if m is None else m)
-    x, y = (generator.normal(size=(size, 2)) * [0.1, 0.3] for size in sizes)
+    x, y = (generator.normal(size=(size, 2)) * [0.1, 0.3] for size in checks.sizes(n, m))
     return x + _grid_points(len(x), generator), y @ rotation.T + _grid_points(len(y), generator)
 
 
@@ -98,33 +96,6 @@ def liu_blobs(
     if variant == "nominal":
         factors = factors.transpose(0, 2, 1)
     return x, centres + np.einsum("ki,kij->kj", noise, factors[modes])
-
-
-def machine_readings() -> tuple[dict[str, Rows], dict[str, Rows]]:
-    """Two small files of sensor readings, last month's and this month's, column by column.
-
-    Made up for the first example. Every column by itself has kept its distribution; what changed is that heat no
-    longer follows load. Tests that look at one column at a time cannot see it.
-
-    Examples
-    --------
-    >>> last, this = machine_readings()
-    >>> sorted(last)
-    ['current_a', 'speed_rpm', 'temperature_c', 'vibration_mm_s']
-    """
-    return _shipped("readings_last_month.csv"), _shipped("readings_this_month.csv")
-
-
-def example_file(name: str) -> str:
-    """The path of a file that ships with the library."""
-    return str(resources.files("tellapart") / "_data" / name)
-
-
-def _shipped(name: str) -> dict[str, Rows]:
-    with open(example_file(name), encoding="utf-8") as lines:
-        names = next(lines).strip().split(",")
-        table = np.loadtxt(lines, delimiter=",", ndmin=2)
-    return dict(zip(names, table.T, strict=True))
 
 
 def _grid_points(n: int, rng: np.random.Generator) -> Rows:
