@@ -33,6 +33,13 @@ ARROW = [
     "witness.fisher",
     "witness.estimator",
     "witness.select",
+    "witness.training",
+    "witness.criterion",
+    "witness.modules",
+    "witness.kernel_training",
+    "witness.deep_kernel",
+    "witness.network_training",
+    "witness.network",
     "witness",
     "inference.pvalue",
     "inference.enumeration",
@@ -68,6 +75,7 @@ ARROW = [
     "procedure",
     "joint",
     "datasets",
+    "deep",
     "",
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -11,11 +11,12 @@ import numpy as np
 
 from tellapart import kernels
 from tellapart.inference import leave_one_out, null, prequential, refit
-from tellapart.witness import estimator, fisher, select
+from tellapart.witness import deep_kernel, estimator, fisher, network, select, training
 
+_MODULES = (kernels, null, leave_one_out, refit, prequential, fisher, select, estimator, training, deep_kernel, network)
 _KNOWN = {
     cls.__name__: cls
-    for module in (kernels, null, leave_one_out, refit, prequential, fisher, select, estimator)
+    for module in _MODULES
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__.startswith(module.__name__)
 }
