@@ -17,6 +17,7 @@ from tellapart.deep import DeepFeatureKernel, DeepKernel, LearnedKernel, Optimis
 from tellapart.kernels import Features, Gaussian
 from tellapart.samples import Samples, as_samples
 from tellapart.witness import training as training_module
+from tellapart.witness.kernel_training import Adam
 
 SHORT = Training(epochs=30, learning_rate=2e-3)
 LEARNERS = {
@@ -352,3 +353,18 @@ def test_a_learned_kernel_serves_wherever_a_kernel_does():
     assert kfda_test(x, y, kernel=kernel, null=null, rng=0).pvalue <= 0.1
     assert witness_test(x, y, learner=witness, null=null, rng=0).pvalue <= 0.1
     assert tell_apart(x, y, kernels=[Features(kernel.features), kernel + Gaussian(0.2)], rng=0).pvalue <= 0.1
+
+
+def test_adam_on_one_vector_takes_the_steps_of_torch():
+    rng = np.random.default_rng(0)
+    ours, theirs = ([torch.ones(4, 3, requires_grad=True), torch.zeros(2, requires_grad=True)] for _ in range(2))
+    adam, reference = Adam(ours, 0.01), torch.optim.Adam(theirs, lr=0.01)
+    for _ in range(20):
+        directions = [torch.from_numpy(rng.normal(size=t.shape)).float() for t in ours]
+        for tensors in (ours, theirs):
+            sum((t.square() * d).sum() + (t * d).sum() for t, d in zip(tensors, directions, strict=True)).backward()
+        adam.step()
+        reference.step()
+        reference.zero_grad()
+    for found, expected in zip(ours, theirs, strict=True):
+        assert_allclose(found.detach(), expected.detach(), rtol=1e-5)

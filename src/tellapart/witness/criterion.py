@@ -60,15 +60,17 @@ class PowerCriterion:
     def __call__(self, coordinates: Sequence[Tensor], weights: Tensor) -> Power:
         """J and its gradients, from the coordinates (T, N, p_l) and the weights (T, L) of each Gaussian."""
         tables = self._tables(coordinates)
-        j, snr, g = self._value((weights[..., None, None] * tables).sum(dim=1))
-        pulled = [weights[:, i, None, None] * self._kernels[i].pull(g) for i in range(len(coordinates))]
-        sizes = g.new_tensor([self.n, self.m])
-        return Power(j, snr, pulled, (tables * (g * sizes)[:, None]).sum(dim=(2, 3)))
+        j, snr, g = self._value(_mixed(tables, weights))
+        pulled = [self._kernels[i].pull(g) for i in range(len(coordinates))]
+        if len(pulled) > 1:
+            pulled = [weights[:, i, None, None] * gradient for i, gradient in enumerate(pulled)]
+        by_table = torch.stack([g[..., 0] * self.n, g[..., 1] * self.m], dim=-1)
+        return Power(j, snr, pulled, (tables * by_table[:, None]).sum(dim=(2, 3)))
 
     @torch.no_grad()
     def values(self, coordinates: Sequence[Tensor], weights: Tensor) -> tuple[Tensor, Tensor]:
         """J and the signal-to-noise ratio alone: (T,) and (T,)."""
-        return self._value((weights[..., None, None] * self._tables(coordinates)).sum(dim=1))[:2]
+        return self._value(_mixed(self._tables(coordinates), weights))[:2]
 
     def _tables(self, coordinates: Sequence[Tensor]) -> Tensor:
         """``(a, b)`` of each Gaussian: (T, L, N, 2)."""
@@ -95,22 +97,28 @@ class PowerCriterion:
         return j, snr, torch.stack([by_a, by_b], dim=-1)
 
 
+def _mixed(tables: Tensor, weights: Tensor) -> Tensor:
+    """The table of the mixture; a single Gaussian has weight 1."""
+    return tables[:, 0] if tables.shape[1] == 1 else (weights[..., None, None] * tables).sum(dim=1)
+
+
 class GaussianBlocks:
     """``exp(-|z_i - z_j|^2)`` within P, of P against Q, and within Q."""
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
-        self.z = self.xx = self.xy = self.yy = self.work = torch.empty(0)
+        self.z1 = self.one = self.xx = self.xy = self.yy = self.work = torch.empty(0)
 
     def means(self, z: Tensor) -> Tensor:
         """``(a, b)`` of every row: (T, N, 2)."""
         n = self.n
         self._reserve(z)
         # What rows have in common changes no distance but would cost its digits, as features vary little at first.
-        self.z = z = z - z.mean(dim=1, keepdim=True)
+        z = z - z.mean(dim=1, keepdim=True)
         s = (z * z).sum(dim=-1, keepdim=True)
-        one = torch.ones_like(s)
-        left, right = torch.cat([2 * z, -s, -one], dim=-1), torch.cat([z, one, s], dim=-1).transpose(1, 2)
+        joined = torch.cat([z, self.one, s], dim=-1)
+        left, right = torch.cat([2 * z, -s, -self.one], dim=-1), joined.transpose(1, 2)
+        self.z1 = joined[..., :-1]  # [z, 1]
         blocks = ((self.xx, left[:, :n], right[..., :n]), (self.xy, left[:, :n], right[..., n:]),
                   (self.yy, left[:, n:], right[..., n:]))  # fmt: skip
         for k, rows, columns in blocks:
@@ -123,17 +131,16 @@ class GaussianBlocks:
 
     def pull(self, g: Tensor) -> Tensor:
         """``dJ / dz`` from G; the kernel is overwritten by W."""
-        n, z = self.n, self.z
+        n, z1 = self.n, self.z1
         g_a, g_b = g[..., 0], g[..., 1]
         self._times_sum(self.xx, g_a[:, :n], g_a[:, :n])
         self._times_sum(self.xy, g_b[:, :n], g_a[:, n:])
         self._times_sum(self.yy, g_b[:, n:], g_b[:, n:])
-        z1 = torch.cat([z, torch.ones_like(z[..., :1])], dim=-1)
         z_p, z_q = z1[:, :n], z1[:, n:]
         w_p = torch.baddbmm(torch.bmm(self.xx, z_p), self.xy, z_q)
         w_q = torch.baddbmm(torch.bmm(self.yy, z_q), self.xy.transpose(1, 2), z_p)
         w = torch.cat([w_p, w_q], dim=1)  # [W z, W 1]
-        return 2 * (w[..., :-1] - w[..., -1:] * z)
+        return 2 * torch.addcmul(w[..., :-1], w[..., -1:], z1[..., :-1], value=-1)
 
     def _times_sum(self, k: Tensor, u: Tensor, v: Tensor) -> None:
         """``k_ij (u_i + v_j)`` in place."""
@@ -146,4 +153,4 @@ class GaussianBlocks:
         if self.xx.shape[0] == t and (self.xx.dtype, self.xx.device) == (z.dtype, z.device):
             return
         self.xx, self.xy, self.yy = (z.new_empty(t, *shape) for shape in ((n, n), (n, m), (m, m)))
-        self.work = z.new_empty(t * max(n, m) ** 2)
+        self.work, self.one = z.new_empty(t * max(n, m) ** 2), z.new_ones(t, n + m, 1)

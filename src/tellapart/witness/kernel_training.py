@@ -217,6 +217,33 @@ class Modules:
         return self.modules
 
 
+class Adam:
+    """Adam (Kingma, Ba 2015) on all tensors as one vector, which for small modules is several times as fast."""
+
+    def __init__(self, tensors: Sequence[Tensor], learning_rate: float) -> None:
+        kinds = {(t.dtype, t.device) for t in tensors}
+        if len(kinds) != 1:
+            raise TypeError(f"`module` must have parameters of one type on one device, got {sorted(map(str, kinds))}.")
+        self.learning_rate, self.count = learning_rate, 0
+        self.values = torch.cat([t.detach().reshape(-1) for t in tensors])
+        self.gradients, self.mean, self.square = (torch.zeros_like(self.values) for _ in range(3))
+        start = 0
+        for t in tensors:  # each becomes a view into the vector, and its gradient one into the vector of gradients
+            part = slice(start, start + t.numel())
+            t.data, t.grad = self.values[part].view(t.shape), self.gradients[part].view(t.shape)
+            start = part.stop
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One step along the gradients that have gathered, which are then forgotten."""
+        self.count += 1
+        self.mean.lerp_(self.gradients, 1 - 0.9)
+        self.square.mul_(0.999).addcmul_(self.gradients, self.gradients, value=1 - 0.999)
+        root = self.square.sqrt().mul_(1 / math.sqrt(1 - 0.999**self.count)).add_(1e-8)
+        self.values.addcdiv_(self.mean, root, value=-self.learning_rate / (1 - 0.9**self.count))
+        self.gradients.zero_()
+
+
 class KernelTraining:
     """Adam on -J for T trainings, keeping the best state of each."""
 
@@ -230,7 +257,7 @@ class KernelTraining:
         size = self.batch or max(self.n, self.m)
         self.criterion = PowerCriterion(min(self.n, size), min(self.m, size))
         learned = (modules.learned() if modules else []) + widths.learned()
-        self.optimiser = torch.optim.Adam(learned, lr=training.learning_rate, fused=True)
+        self.adam = Adam(learned, training.learning_rate)
         self.state = (modules.state() if modules else []) + widths.learned()
         self.best = [t.detach().clone() for t in self.state]
         self.best_j = torch.full((len(tables),), -torch.inf, dtype=torch.float64, device=tables.device)
@@ -278,11 +305,10 @@ class KernelTraining:
         coordinates = self._coordinates(chosen)
         weights = self.widths.weights(self.tables)
         power = self.criterion(coordinates, weights)
-        self.optimiser.zero_grad()
         pairs = [*zip(coordinates, power.coordinates, strict=True), (weights, power.weights)]
         moved = [(value, -gradient) for value, gradient in pairs if value.requires_grad]
         torch.autograd.backward([value for value, _ in moved], [gradient for _, gradient in moved])
-        self.optimiser.step()
+        self.adam.step()
 
     def _batches(self) -> Iterator[Tensor | None]:
         """Rows of each step of an epoch: (T, rows), those of the first sample in front; None for all rows."""
