@@ -1,11 +1,11 @@
 """Measures the training of deep kernels and writes benchmarks/results/deep.json: ``python -m benchmarks.deep``.
 
 CPU seconds on one thread for 1,000 epochs on Liu's Blobs, whole batch, as the code published with the paper trains them
-(four layers of 50, Adam; there the plain Gaussian has no share), and with its share learned, the default here. Next to it
-stands the same objective left to autograd, measured between the repetitions of ours: a ratio that does not depend on
-what else the machine does. Then what training several side by side buys: seconds a training, at once over one at a time.
-Each figure is the least of several repetitions, because other work on a machine can only add. ``--device cuda`` measures
-wall time on a GPU instead and writes deep_cuda.json.
+(four layers of 50, Adam; there the plain Gaussian has no share), and with its share learned, the default here. Next to
+it stands the same objective left to autograd, measured between the repetitions of ours: a ratio that does not depend
+on what else the machine does. Then what training several side by side buys: seconds a training, at once over one at a
+time. Each figure is the least of several repetitions, because other work on a machine can only add. ``--device cuda``
+measures wall time on a GPU instead and writes deep_cuda.json.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def learner(device: str, epochs: int, share: float | None) -> DeepKernel:
 
 
 def by_autograd(train: Samples, epochs: int, device: str) -> None:
-    """The objective of Liu et al. with nothing done by hand: three kernel matrices, and autograd through all of them."""
+    """The objective of Liu et al. with nothing done by hand: three kernel matrices, autograd through all of them."""
     x, y = (torch.from_numpy(z).float().to(device) for z in (train.x, train.y))
     module = perceptron(train.x.shape[1]).to(device)
     widths = [torch.tensor(v, device=device, requires_grad=True) for v in (0.05, 0.3)]

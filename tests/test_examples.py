@@ -1,5 +1,6 @@
-"""The example that `make demo` runs, on files of the user's."""
+"""The example that `make demo` runs, on files of the user's, and the one on images."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,21 @@ def test_what_cannot_be_compared_is_said_in_one_line(written):
     first, second = written("a.csv", "uv", np.eye(2)), written("b.csv", "uw", np.eye(2))
     assert run(first, second).stderr == "Both files must have the same columns, got u, v and u, w.\n"
     assert run(first).stderr.startswith("Two files are compared, got 1: ")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_images_are_told_apart(stored, tmp_path):
+    if stored:  # made up too, in the layout of the file: pullovers are bright above, coats below
+        rng = np.random.default_rng(0)
+        labels = np.repeat([2, 4, 7], 120)
+        images = rng.integers(60, size=(360, 28, 28), dtype=np.uint8)
+        images[:120, :14] += 100
+        images[120:240, 14:] += 100
+        parts = {"X_train10k": images[::2], "X_test": images[1::2]}
+        parts = {name: part.reshape(len(part), -1) for name, part in parts.items()}
+        np.savez(tmp_path / "fashion_mnist_test10k_train10k.npz", y_train10k=labels[::2], y_test=labels[1::2], **parts)
+    environment = os.environ | {"TELLAPART_DATA": str(tmp_path)}
+    example = EXAMPLE.with_name("images.py")
+    said = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True, env=environment).stdout
+    assert said.startswith("100 pullovers against 100 coats, 28 x 28" if stored else "200 falling against 200 rising")
+    assert "The samples differ: p = 0.001" in said
