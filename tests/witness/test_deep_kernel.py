@@ -156,6 +156,14 @@ def test_many_at_once_must_be_of_one_size():
         LEARNERS["deep"].learn_kernels([samples(30, 20), samples(20, 20)], np.random.default_rng(0))
 
 
+def test_batch_norm_is_trained_alone_only():
+    module = nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.ReLU())
+    learner = DeepKernel(module, training=SHORT)
+    assert learned(learner).history.best.loss < learned(learner).history.steps[0].loss
+    with pytest.raises(ValueError, match=r"`module` must have no running statistics .*got BatchNorm1d as '1'"):
+        learner.learn_kernels([samples(), samples()], np.random.default_rng(0))
+
+
 def test_batches_and_dropout():
     module = nn.Sequential(nn.Linear(2, 16), nn.Dropout(0.2), nn.Softplus(), nn.Linear(16, 4))
     learner = DeepKernel(module, training=replace(SHORT, batch=16))
@@ -163,6 +171,8 @@ def test_batches_and_dropout():
     first, again = (learned(learner, train) for _ in range(2))
     assert np.array_equal(first(train.x, train.y), again(train.x, train.y))
     assert first.history.best.loss < first.history.steps[0].loss
+    j, _ = oracles.power_by_loops(first(train.pooled, train.pooled), train.n, 1e-8)
+    assert -first.history.best.loss == pytest.approx(j, rel=1e-3)  # seen without dropout, as it is used
 
 
 def test_mixed_precision_trains_too():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 
@@ -85,7 +86,19 @@ def _modules(tables: Tensor, seeds: Sequence[int], recipe: Recipe) -> Modules:
             )
         made.append(module.train())
         refuse_unfit(module, rows)
+    if len(made) > 1:
+        _refuse_running_statistics(made[0])
     return Modules(made)
+
+
+def _refuse_running_statistics(module: nn.Module) -> None:
+    """Batch normalisation changes its buffers in place, which several modules called at once cannot."""
+    for name, part in module.named_modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.track_running_stats:
+            raise ValueError(
+                f"`module` must have no running statistics to be trained side by side, got {type(part).__name__} as "
+                f"'{name}'. Use LayerNorm, or learn_kernel for one pair of samples after the other."
+            )
 
 
 @dataclass(frozen=True)
@@ -207,6 +220,15 @@ class Modules:
     def _one(self, parameters: dict[str, Tensor], buffers: dict[str, Tensor], rows: Tensor) -> Tensor:
         found: Tensor = functional_call(self.modules[0], (parameters, buffers), (rows,))
         return found if found.ndim == 2 else found[:, None]
+
+    @contextmanager
+    def as_judged(self) -> Iterator[None]:
+        """The modules in the mode in which they will be used."""
+        self.modules[0].eval()
+        try:
+            yield
+        finally:
+            self.modules[0].train()
 
     def separate(self) -> list[nn.Module]:
         """The modules with what they have learned."""
@@ -354,5 +376,6 @@ class KernelTraining:
         In double precision: where widths are far smaller than distances, the rounding of single precision would pass
         for power, and the best state would be the one with the most of it.
         """
-        coordinates = [z.double() for z in self._coordinates(self.looking)]
+        with self.modules.as_judged() if self.modules else nullcontext():  # dropout and the like are for steps only
+            coordinates = [z.double() for z in self._coordinates(self.looking)]
         return self.looking_criterion.values(coordinates, self.widths.weights(self.tables).double())
