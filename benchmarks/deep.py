@@ -129,6 +129,7 @@ def main() -> None:
         "seed": SEED,
         "authors": "code published with the paper, CPU seconds on one thread of the same type of machine",
         "machine": machine() | {"torch": torch.__version__, "device": name_of(device), "torch_threads": 1},
+        "load average over 15 minutes, at the end": os.getloadavg()[2],
         "one training": alone,
         "seconds a training, so many side by side": together,
     }
