@@ -35,6 +35,13 @@ ARROW = [
     "witness.select",
     "witness.optimised",
     "witness.locations",
+    "witness.training",
+    "witness.criterion",
+    "witness.modules",
+    "witness.kernel_training",
+    "witness.deep_kernel",
+    "witness.network_training",
+    "witness.network",
     "witness",
     "inference.pvalue",
     "inference.enumeration",
@@ -81,6 +88,7 @@ ARROW = [
     "datasets.labelled",
     "datasets.physics",
     "datasets",
+    "deep",
     "",
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -1,5 +1,6 @@
-"""The example that `make demo` runs, on files of the user's, and the one with models of scikit-learn."""
+"""The example that `make demo` runs, on files of the user's, and those with models and on images."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,3 +45,21 @@ def test_any_model_is_a_witness():
     assert "% of the digits are put at the right end of the file (50% is chance)" in told
     assert "after the release: button, hidden" in told
     assert run("tabel", example="any_model.py").stderr == "There are examples on table, digits, texts, got tabel.\n"
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_images_are_told_apart(stored, tmp_path):
+    if stored:  # made up too, in the layout of the file: pullovers are bright above, coats below
+        rng = np.random.default_rng(0)
+        labels = np.repeat([2, 4, 7], 120)
+        images = rng.integers(60, size=(360, 28, 28), dtype=np.uint8)
+        images[:120, :14] += 100
+        images[120:240, 14:] += 100
+        parts = {"X_train10k": images[::2], "X_test": images[1::2]}
+        parts = {name: part.reshape(len(part), -1) for name, part in parts.items()}
+        np.savez(tmp_path / "fashion_mnist_test10k_train10k.npz", y_train10k=labels[::2], y_test=labels[1::2], **parts)
+    environment = os.environ | {"TELLAPART_DATA": str(tmp_path)}
+    example = EXAMPLES / "images.py"
+    said = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True, env=environment).stdout
+    assert said.startswith("100 pullovers against 100 coats, 28 x 28" if stored else "200 falling against 200 rising")
+    assert "The samples differ: p = 0.001" in said

@@ -47,6 +47,16 @@ def shown(text):
 
 
 @pytest.mark.usefixtures("one_second_per_look")
+def test_a_label_may_change_on_the_way(terminal):
+    loss = [9]
+    seen = []
+    for item in progress(range(6), lambda: f"loss {loss[0]}"):
+        loss[0] = 9 - item
+        seen.append(shown(terminal.getvalue()).split(":")[0])
+    assert seen == ["", "", "loss 8", "loss 7", "loss 6", "loss 5"]
+
+
+@pytest.mark.usefixtures("one_second_per_look")
 def test_a_line_with_an_estimate_after_two_seconds(terminal):
     seen = [(item, shown(terminal.getvalue())) for item in progress(range(6), "waiting")]
     assert seen == [

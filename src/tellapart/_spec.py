@@ -11,26 +11,23 @@ import numpy as np
 
 from tellapart import kernels
 from tellapart.inference import hotelling, leave_one_out, null, prequential, refit
-from tellapart.witness import estimator, fisher, locations, optimised, select
+from tellapart.witness import (
+    deep_kernel,
+    estimator,
+    fisher,
+    locations,
+    network,
+    optimised,
+    select,
+    training,
+)
 
-_MODULES = (
-    kernels, null, hotelling, leave_one_out, refit, prequential, fisher, select, optimised, locations, estimator,
-)  # fmt: skip
+_NULLS = (null, hotelling, leave_one_out, refit, prequential)
+_LEARNERS = (fisher, select, optimised, locations, estimator, training, deep_kernel, network)
+_MODULES = (kernels, *_NULLS, *_LEARNERS)
 _KNOWN = {
     cls.__name__: cls
-    for module in (
-        kernels,
-        null,
-        hotelling,
-        leave_one_out,
-        refit,
-        prequential,
-        fisher,
-        select,
-        optimised,
-        locations,
-        estimator,
-    )
+    for module in _MODULES
     for cls in vars(module).values()
     if isinstance(cls, type) and is_dataclass(cls) and cls.__module__.startswith(module.__name__)
 }
