@@ -6,9 +6,9 @@ Examples
 >>> from tellapart.datasets import blobs
 >>> from tellapart.deep import DeepKernel, Training
 >>> x, y = blobs(200, theta=0.785, rng=0)
->>> kernel = DeepKernel(training=Training(epochs=30))  # a thousand by default
->>> kernel.training.learning_rate
-0.0005
+>>> kernel = DeepKernel(training=Training(epochs=100))  # a thousand by default
+>>> witness_test(x, y, learner=Mean(kernel), rng=0).pvalue <= 0.05
+True
 """
 
 from tellapart.witness.deep_kernel import DeepFeatureKernel, DeepKernel, LearnedKernel, OptimisedGaussian
