@@ -28,10 +28,12 @@ FIXED = {"tell_apart": ("*", "#000000", "-"), "tell_apart, prequential": ("h", "
 def draw_experiment(summary: dict, path: Path) -> None:
     """A panel for each kind of line; what stands in every figure stands in each of them."""
     xs = sorted({p["x"] for line in summary["lines"] for p in line["points"]})
-    names = list(dict.fromkeys(panel_of(line) for line in summary["lines"] if line["line"] not in FIXED))
+    fixed = [line for line in summary["lines"] if line["line"] in FIXED]
+    others = [line for line in summary["lines"] if line["line"] not in FIXED]
+    names = list(dict.fromkeys(map(panel_of, others)))
     figure, panels = plt.subplots(len(names), figsize=(8.6, 4.6 * len(names)), layout="constrained", squeeze=False)
     for name, axes in zip(names, panels[:, 0], strict=True):
-        lines = [line for line in summary["lines"] if panel_of(line) == name or line["line"] in FIXED]
+        lines = [line for line in others if panel_of(line) == name] + fixed
         draw_panel(axes, summary | {"lines": lines, "title": titled(summary["title"], name)}, xs)
     save(figure, path)
 
@@ -126,7 +128,7 @@ def dress_rates(axes: Axes, summary: dict) -> None:
         ylabel="false alarms" if summary["under_null"] else "power",
         ylim=(-0.02 * top, top) if summary["under_null"] else (-0.02, 1.04),
     )
-    axes.set_title(f"{summary['title']}\n{counted(points)}, bars of one standard error", fontsize=10)
+    axes.set_title(f"{summary['title']}\n{counted(points)}; bars of one standard error", fontsize=10)
 
 
 def dress_seconds(axes: Axes, summary: dict) -> None:

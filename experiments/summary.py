@@ -157,14 +157,18 @@ def table(summary: dict) -> str:
 def counted(points: list[dict]) -> str:
     """How many trials a point, and how many trainings, if some are judged on several test sets.
 
-    >>> counted([{"trials": 40}, {"trials": 1000}, {"trials": 10, "test_sets": 20}])
-    '1,000 or 40 trials a point, or 10 trainings on 20 test sets each'
+    >>> counted([{"trials": 40}, {"trials": 1000}, {"trials": 10, "test_sets": 20}, {"trials": 10, "test_sets": 100}])
+    '1,000 or 40 trials a point, or 10 trainings on 100 or 20 test sets each'
     """
-    single = sorted({p["trials"] for p in points if "test_sets" not in p}, reverse=True)
-    trained = sorted({(p["trials"], p["test_sets"]) for p in points if "test_sets" in p}, reverse=True)
-    parts = [" or ".join(f"{n:,}" for n in single) + " trials a point"] * bool(single)
-    parts += [f"{n} trainings on {sets} test sets each" for n, sets in trained]
+    trained = [p for p in points if "test_sets" in p]
+    single = [p for p in points if "test_sets" not in p]
+    parts = [f"{either(single, 'trials')} trials a point"] * bool(single)
+    parts += [f"{either(trained, 'trials')} trainings on {either(trained, 'test_sets')} test sets each"] * bool(trained)
     return ", or ".join(parts)
+
+
+def either(points: list[dict], key: str) -> str:
+    return " or ".join(f"{n:,}" for n in sorted({p[key] for p in points}, reverse=True))
 
 
 def cell(p: dict) -> str:
