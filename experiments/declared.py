@@ -331,6 +331,7 @@ BENCHMARKS = (
         rows=liu_rows,
         under_null=True,
         most=Trials(1000, 40),
+        quick_xs=(10, 20),
     ),
     Experiment(
         "higgs_power",
