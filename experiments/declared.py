@@ -113,9 +113,10 @@ GRADIENTS = "trained by gradients"
 TRAININGS = Trials(100, 10)
 DEVICE = os.environ.get("TELLAPART_DEVICE", "cpu")  # of kernels in the full size: "cuda" where there is a GPU
 FULL, QUICK = Training(epochs=1000, batch=500, device=DEVICE), Training(epochs=100, batch=500)
-START = "Theirs begins with random widths and keeps its last state, ours with widths chosen by J and keeps its best."
-CLASSIFIERS = "Another network: three layers of 50 rectifiers, trained until its loss no longer falls."
-FREQUENCIES = "The training of the authors' code fails and returns the frequencies that it began with."
+START = "Theirs has random widths to begin with and keeps its last state, ours has widths chosen by J and keeps its best."
+CLASSIFIERS = "Another network, trained until its loss no longer falls; in theirs it may stay where it began."
+LOCATIONS = "Two searches of theirs, which differ widely; ours begins with the best of many starting points."
+FREQUENCIES = "The search of the authors' code fails and returns the frequencies that it began with."
 
 
 def both_sizes(name: str, test: Callable[[Training, int], partial], **more) -> tuple[Line, Line]:
@@ -155,7 +156,7 @@ CLASSIFIER = make_pipeline(StandardScaler(), MLPClassifier((50, 50, 50), learnin
 C2ST_S, C2ST_L = (FromEstimator(CLASSIFIER, output=output) for output in ("class", "logit"))
 
 TRAINED = (
-    Line("ME", partial(by_locations, EXACT), "ME", panel=GRADIENTS),
+    Line("ME", partial(by_locations, EXACT), "ME", panel=GRADIENTS, reason=LOCATIONS),
     Line("SCF", partial(by_frequencies, EXACT), "SCF", panel=GRADIENTS, reason=FREQUENCIES),
     judged_witness("C2ST-S", C2ST_S, "C2ST-S", CLASSIFIERS),
     judged_witness("C2ST-L", C2ST_L, "C2ST-L", CLASSIFIERS),
