@@ -113,7 +113,7 @@ GRADIENTS = "trained by gradients"
 TRAININGS = Trials(100, 10)
 DEVICE = os.environ.get("TELLAPART_DEVICE", "cpu")  # of kernels in the full size: "cuda" where there is a GPU
 FULL, QUICK = Training(epochs=1000, batch=500, device=DEVICE), Training(epochs=100, batch=500)
-START = "Theirs has random widths to begin with and keeps its last state, ours has widths chosen by J and keeps its best."
+START = "Theirs begins with random widths and keeps its last state, ours begins with the best by J and keeps its best."
 CLASSIFIERS = "Another network, trained until its loss no longer falls; in theirs it may stay where it began."
 LOCATIONS = "Two searches of theirs, which differ widely; ours begins with the best of many starting points."
 FREQUENCIES = "The search of the authors' code fails and returns the frequencies that it began with."
