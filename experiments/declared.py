@@ -1,9 +1,9 @@
 """The experiments of "A Witness Two-Sample Test", declared: what is drawn, what is tested, what it is compared with.
 
 A new method is one `Line`: in `BENCHMARK` it stands in the benchmark figures, in their type-I figures and in the figure
-of costs. One that is trained for long and then judged on 100 test sets is
-``Line(name, partial(witness_on_fresh_draws, learner, EXACT, 100), fresh=True)``, or with `kernel_on_fresh_draws` if it
-learns a kernel; its costs need a line of their own in `COST`, with `by_half` or `by_mmd`.
+of costs. What is trained by gradients for long has lines of its own in `TRAINED` and `COST`: in the benchmark figures
+each of 100 trainings is judged on 100 test sets, in the quick ones each of 10, after fewer epochs and on 20 sets where
+the name says so; in the figure of costs a test is what a user would run.
 
 The authors' code differs from the paper's text in ways that matter for the numbers (see docs/paper.md); lines that are
 compared with it use its settings, lines "as printed" those of the paper:
@@ -15,13 +15,34 @@ compared with it use its settings, lines "as printed" those of the paper:
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks.power.real import HIGGS
 from experiments.experiment import DEAR, Experiment, Line, Trials, across
-from experiments.methods import by_blocks, by_default, by_half, by_kfda, by_mmd, by_rest_mmd, by_share
+from experiments.methods import (
+    by_blocks,
+    by_default,
+    by_frequencies,
+    by_half,
+    by_kfda,
+    by_locations,
+    by_mmd,
+    by_rest_mmd,
+    by_share,
+    by_share_mmd,
+    kernels_on_fresh_draws,
+    mean_witnesses_on_fresh_draws,
+    witness_on_fresh_draws,
+)
 from experiments.problems import (
     blobs_at,
     blobs_of_size,
@@ -32,7 +53,8 @@ from experiments.problems import (
     liu_fresh,
     liu_rows,
 )
-from tellapart import Fisher, Mean, Normal, Permutation, Prequential, Select
+from tellapart import Fisher, FromEstimator, Mean, Normal, OptimisedKernel, Permutation, Prequential, Select
+from tellapart.deep import DeepFeatureKernel, DeepKernel, Network, OptimisedGaussian, Training
 from tellapart.kernels import Gaussian
 from tellapart.witness.select import PAPER_KERNELS, PAPER_RIDGES
 
@@ -46,6 +68,7 @@ SIGMA = Gaussian(0.2)
 FISHER = Fisher(SIGMA, 1e-2 * CODE_RIDGE)
 SELECT = Select(PAPER_KERNELS, tuple(CODE_RIDGE * r for r in PAPER_RIDGES))
 SELECT_MEAN = Select(PAPER_KERNELS, (np.inf,))
+BY_J = OptimisedKernel(PAPER_KERNELS)
 
 
 def fisher(ridge: float) -> Fisher:
@@ -72,17 +95,80 @@ WHOLE = (
     blocks(FISHER),
 )
 
-# The methods of the benchmark figures. None of them looks at what stands on the axis.
-BENCHMARK = (
+# What is chosen from a grid, and what is trained by gradients, in the benchmark figures. None looks at the axis.
+CHOSEN = (
     Line("kfda-witness", partial(by_half, SELECT, EXACT), "kfda-witness(perm200)", most_rows=12_000),
     Line("kfda-witness, normal", partial(by_half, SELECT, THEOREM), "asymptotic p, same witness", most_rows=12_000),
     Line("kfda-witness, default grid", partial(by_half, Select(), EXACT), most_rows=12_000),
-    Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, EXACT), "opt-mmd-witness"),
+    Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, EXACT)),
+    Line("opt-mmd-witness, by J", partial(by_half, Mean(BY_J), EXACT), "opt-mmd-witness", most_rows=12_000),
+    Line("opt-mmd-boot", partial(by_mmd, BY_J, EXACT), "opt-mmd-boot", most_rows=12_000),
     Line("mmd-boot", partial(by_mmd, None, EXACT), "mmd-boot (whole sample)", most_rows=8000),
     Line("kfda-boot", partial(by_kfda, None, 1e-2, EXACT), "kfda-boot (whole sample)", most_rows=4000),
     TELL_APART,
     blocks(Select()),
 )
+
+GRADIENTS = "trained by gradients"
+TRAININGS = Trials(100, 10)
+DEVICE = os.environ.get("TELLAPART_DEVICE", "cpu")  # of kernels in the full size: "cuda" where there is a GPU
+FULL, QUICK = Training(epochs=1000, batch=500, device=DEVICE), Training(epochs=100, batch=500)
+START = "Theirs begins with random widths and keeps its last state, ours begins with the best by J and keeps its best."
+CLASSIFIERS = "Another network, trained until its loss no longer falls; in theirs it may stay where it began."
+LOCATIONS = "Two searches of theirs, which differ widely; ours begins with the best of many starting points."
+FREQUENCIES = "The search of the authors' code fails and returns the frequencies that it began with."
+
+
+def both_sizes(name: str, test: Callable[[Training, int], partial], **more) -> tuple[Line, Line]:
+    """With all epochs and 100 test sets a training; in a quick run with fewer epochs, as its name says, and 20."""
+    full = Line(name, test(FULL, 100), trials=TRAININGS, size="full", panel=GRADIENTS, reason=START, **more)
+    return full, replace(
+        full,
+        name=f"{name}, {QUICK.epochs} epochs",
+        test=test(QUICK, 20),
+        size="quick",
+        reason=f"{START} {QUICK.epochs} epochs here, {FULL.epochs:,} there.",
+    )
+
+
+def judged_kernels(name: str, learner: Callable[..., Any], method=kernels_on_fresh_draws, **more) -> tuple[Line, ...]:
+    """Kernels learned side by side."""
+    return both_sizes(
+        name,
+        lambda training, sets: partial(method, learner(training=training), EXACT, sets),
+        fresh=True,
+        together=True,
+        **more,
+    )
+
+
+def judged_witness(name: str, learner: Any, authors: str | None = None, reason: str = "") -> Line:
+    """A witness that is trained in the same way in both sizes, because it ends its training itself."""
+    test = partial(witness_on_fresh_draws, learner, EXACT, 100)
+    return Line(name, test, authors, trials=TRAININGS, fresh=True, panel=GRADIENTS, reason=reason)
+
+
+def optimised_gaussian(training: Training) -> OptimisedGaussian:
+    return OptimisedGaussian(training=replace(training, learning_rate=0.02))
+
+
+CLASSIFIER = make_pipeline(StandardScaler(), MLPClassifier((50, 50, 50), learning_rate_init=3e-3, max_iter=2000))
+C2ST_S, C2ST_L = (FromEstimator(CLASSIFIER, output=output) for output in ("class", "logit"))
+
+TRAINED = (
+    Line("ME", partial(by_locations, EXACT), "ME", panel=GRADIENTS, reason=LOCATIONS),
+    Line("SCF", partial(by_frequencies, EXACT), "SCF", panel=GRADIENTS, reason=FREQUENCIES),
+    judged_witness("C2ST-S", C2ST_S, "C2ST-S", CLASSIFIERS),
+    judged_witness("C2ST-L", C2ST_L, "C2ST-L", CLASSIFIERS),
+    *judged_kernels("MMD-O, Gaussian", optimised_gaussian, authors="MMD-O"),
+    *judged_kernels("MMD-O, of features", DeepFeatureKernel),
+    *judged_kernels("MMD-D", DeepKernel, authors="MMD-D"),
+    *judged_kernels("MMD-D-witness", DeepKernel, mean_witnesses_on_fresh_draws, authors="MMD-D-witness"),
+    judged_witness("network", Network()),
+)
+BENCHMARK = (*CHOSEN, *TRAINED)
+# With more rows a training takes longer: there are fewer in a quick run.
+BENCHMARK_ON_HIGGS = tuple(replace(line, trials=Trials(100, 5)) if line.fresh else line for line in BENCHMARK)
 
 
 def among(lines: tuple[Line, ...], *names: str) -> tuple[Line, ...]:
@@ -124,7 +210,9 @@ INSTRUCTIVE = (
             Line("kfda-witness", partial(by_share, SELECT, THEOREM), "kfda-witness"),
             Line("kfda-witness, grid as printed", partial(by_share, Select.paper(), THEOREM)),
             Line("kfda-witness, default grid", partial(by_share, Select(), EXACT)),
-            Line("opt-mmd-witness, by SNR", partial(by_share, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
+            Line("opt-mmd-witness, by SNR", partial(by_share, SELECT_MEAN, THEOREM)),
+            Line("opt-mmd-witness, by J", partial(by_share, Mean(BY_J), THEOREM), "opt-mmd-witness"),
+            Line("opt-mmd-boot", partial(by_share_mmd, BY_J, EXACT), "opt-mmd-boot"),
             *across((TELL_APART, blocks(Select())), 0.5),
         ),
         rows=same_rows,
@@ -138,7 +226,9 @@ INSTRUCTIVE = (
         (
             Line("kfda-witness", partial(by_half, SELECT, THEOREM), "kfda-witness"),
             Line("kfda-witness, default grid", partial(by_half, Select(), EXACT)),
-            Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, THEOREM), "opt-mmd-witness"),
+            Line("opt-mmd-witness, by SNR", partial(by_half, SELECT_MEAN, THEOREM)),
+            Line("opt-mmd-witness, by J", partial(by_half, Mean(BY_J), THEOREM), "opt-mmd-witness"),
+            Line("opt-mmd-boot", partial(by_mmd, BY_J, EXACT), "opt-mmd-boot"),
             *among(BENCHMARK, "mmd-boot", "kfda-boot", "tell_apart", "tell_apart, prequential"),
         ),
         rows=twice,
@@ -242,6 +332,7 @@ BENCHMARKS = (
         rows=liu_rows,
         under_null=True,
         most=Trials(1000, 40),
+        quick_xs=(10, 20),
     ),
     Experiment(
         "higgs_power",
@@ -249,11 +340,12 @@ BENCHMARKS = (
         HIGGS_AXIS,
         (500, 1000, 2000, 3000, 5000),
         partial(higgs_at, False),
-        BENCHMARK,
+        BENCHMARK_ON_HIGGS,
         fresh=partial(higgs_fresh, False),
         rows=higgs_rows,
         most=Trials(100, 20),
         quick_xs=(500, 1000),
+        chunk=5,
         needs=HIGGS,
     ),
     Experiment(
@@ -262,12 +354,13 @@ BENCHMARKS = (
         HIGGS_AXIS,
         (500, 1000, 2000),
         partial(higgs_at, True),
-        BENCHMARK,
+        BENCHMARK_ON_HIGGS,
         fresh=partial(higgs_fresh, True),
         rows=higgs_rows,
         under_null=True,
         most=Trials(200, 20),
         quick_xs=(500,),
+        chunk=5,
         needs=HIGGS,
     ),
 )
@@ -282,6 +375,12 @@ COST = Experiment(
         Line("mmd-witness, fixed kernel", partial(by_half, Mean(SIGMA), EXACT), "mmd-witness, fixed"),
         Line("kfda-witness, fixed kernel", partial(by_half, FISHER, EXACT), "kfda-witness, fixed"),
         *(line for line in BENCHMARK if not line.fresh),
+        Line("C2ST-L", partial(by_half, C2ST_L, EXACT), panel=GRADIENTS),
+        *both_sizes("MMD-O, Gaussian", lambda t, _: partial(by_mmd, optimised_gaussian(t), EXACT)),
+        *both_sizes("MMD-O, of features", lambda t, _: partial(by_mmd, DeepFeatureKernel(training=t), EXACT)),
+        *both_sizes("MMD-D", lambda t, _: partial(by_mmd, DeepKernel(training=t), EXACT)),
+        *both_sizes("MMD-D-witness", lambda t, _: partial(by_half, Mean(DeepKernel(training=t)), EXACT)),
+        Line("network", partial(by_half, Network(), EXACT), panel=GRADIENTS),
     ),
     rows=twice,
     measure="seconds",

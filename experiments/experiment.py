@@ -36,8 +36,10 @@ class Line:
 
     A method that uses all rows whatever stands on the axis is run at one of `xs` and drawn `across` the figure. From
     `most_rows` rows on, both samples together, a method is too slow to be run. The test of a method that is trained for
-    long and then judged on many test sets takes the experiment's `fresh` as a keyword. `authors` is its name in
-    `authors_code.json`, and `reason` says why it departs from them, if it does.
+    long and then judged on many test sets takes the experiment's `fresh` as a keyword; one that trains `together` is
+    given the draws of a whole chunk at once. `size` tells lines apart that are trained for less long in a quick run:
+    their names say it. Lines of one `panel` are drawn together. `authors` is its name in `authors_code.json`, and
+    `reason` says why it departs from them, if it does.
     """
 
     name: str
@@ -48,6 +50,9 @@ class Line:
     across: bool = False
     most_rows: float = np.inf
     fresh: bool = False
+    together: bool = False
+    size: Literal["quick", "full"] | None = None  # both if None
+    panel: str = ""
     reason: str = ""
 
 
@@ -72,7 +77,9 @@ class Experiment:
     beside: tuple[str, ...] = ()  # experiments of the authors, if not the one of the same name
 
     def points(self, line: Line, quick: bool) -> list[float]:
-        """Where a line is run."""
+        """Where a line is run: nowhere, if it is of the other size."""
+        if line.size not in (None, "quick" if quick else "full"):
+            return []
         xs = self.quick_xs if quick and self.quick_xs else self.xs
         return [x for x in line.xs or xs if self.rows(x) <= line.most_rows]
 

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from experiments.summary import counted
 from tellapart.datasets import blobs, liu_blobs
 
 mpl.rcParams["svg.hashsalt"] = "tellapart"  # same picture, same bytes
@@ -25,9 +26,28 @@ FIXED = {"tell_apart": ("*", "#000000", "-"), "tell_apart, prequential": ("h", "
 
 
 def draw_experiment(summary: dict, path: Path) -> None:
-    """Every line over x, the authors' figures beside them, and what they are to be read with."""
-    figure, axes = plt.subplots(figsize=(8.6, 4.6), layout="constrained")
+    """A panel for each kind of line; what stands in every figure stands in each of them."""
     xs = sorted({p["x"] for line in summary["lines"] for p in line["points"]})
+    fixed = [line for line in summary["lines"] if line["line"] in FIXED]
+    others = [line for line in summary["lines"] if line["line"] not in FIXED]
+    names = list(dict.fromkeys(map(panel_of, others)))
+    figure, panels = plt.subplots(len(names), figsize=(8.6, 4.6 * len(names)), layout="constrained", squeeze=False)
+    for name, axes in zip(names, panels[:, 0], strict=True):
+        lines = [line for line in others if panel_of(line) == name] + fixed
+        draw_panel(axes, summary | {"lines": lines, "title": titled(summary["title"], name)}, xs)
+    save(figure, path)
+
+
+def panel_of(line: dict) -> str:
+    return line.get("panel", "")
+
+
+def titled(title: str, panel: str) -> str:
+    return f"{title}: {panel}" if panel else title
+
+
+def draw_panel(axes: Axes, summary: dict, xs: list[float]) -> None:
+    """Every line over x, the authors' figures beside them, and what they are to be read with."""
     handles = []
     for i, line in enumerate(summary["lines"]):
         marker, colour, style = FIXED.get(line["line"], in_turn(i))
@@ -44,8 +64,8 @@ def draw_experiment(summary: dict, path: Path) -> None:
     if any("authors" in p for line in summary["lines"] for p in line["points"]):
         look = {"marker": "o", "markersize": 10, "mfc": "none", "color": "0.4", "linestyle": ""}
         handles.append(Line2D([], [], **look, label="large and hollow: authors' code"))
-    figure.legend(handles=handles, loc="outside right upper", fontsize=8, handlelength=3.5)  # where it hides nothing
-    save(figure, path)
+    # beside the axes, where it hides nothing
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.06, 1.0), fontsize=8, handlelength=3.5)
 
 
 def in_turn(i: int) -> tuple[str, str, object]:
@@ -104,12 +124,11 @@ def dress_rates(axes: Axes, summary: dict) -> None:
     axes.axhline(level, color="0.4", linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
     axes.text(1.005, level, "level", transform=axes.get_yaxis_transform(), size=7, va="center")
     top = max(0.16, 1.1 * max(p["rate"] + p["se"] for p in points))
-    counts = " or ".join(str(n) for n in sorted({p["trials"] for p in points}, reverse=True))
     axes.set(
         ylabel="false alarms" if summary["under_null"] else "power",
         ylim=(-0.02 * top, top) if summary["under_null"] else (-0.02, 1.04),
     )
-    axes.set_title(f"{summary['title']}\n{counts} trials a point, bars of one standard error", fontsize=10)
+    axes.set_title(f"{summary['title']}\n{counted(points)}; bars of one standard error", fontsize=10)
 
 
 def dress_seconds(axes: Axes, summary: dict) -> None:

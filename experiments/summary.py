@@ -30,7 +30,8 @@ def summarised(experiment: Experiment, values: Values, quick: bool) -> dict:
             starts = range(0, experiment.trials(line, quick), experiment.chunk)
             found = [v for s in starts for v in values[Task(experiment.name, line.name, float(x), s)]]
             points.append(point(x, found, experiment, line))
-        lines.append({"line": line.name, "authors_method": line.authors, "across": line.across, "points": points})
+        about = {"line": line.name, "panel": line.panel, "authors_method": line.authors, "across": line.across}
+        lines.append(about | {"points": points})
     return {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -137,10 +138,10 @@ def distances(summaries: list[dict]) -> Iterator[tuple[str, str, float, float, s
 
 def table(summary: dict) -> str:
     xs = sorted({p["x"] for line in summary["lines"] for p in line["points"]})
-    seconds = summary.get("measure") == "seconds"
+    seconds, points = summary.get("measure") == "seconds", [p for line in summary["lines"] for p in line["points"]]
     rows = [
         f"## {summary['title']}\n",
-        f"`{summary['experiment']}`, {'CPU seconds' if seconds else 'trials a point: ' + counts(summary)}.\n",
+        f"`{summary['experiment']}`, {'CPU seconds' if seconds else counted(points)}.\n",
         f"| {summary['x_label']} | " + " | ".join(f"{x:g}" for x in xs) + " |",
         "|---|" + "---|" * len(xs),
     ]
@@ -153,10 +154,21 @@ def table(summary: dict) -> str:
     return "\n".join(rows) + "\n"
 
 
-def counts(summary: dict) -> str:
-    """How many trials, and for how many of the points if that differs."""
-    found = sorted({p["trials"] for line in summary["lines"] for p in line["points"]}, reverse=True)
-    return " or ".join(f"{n:,}" for n in found)
+def counted(points: list[dict]) -> str:
+    """How many trials a point, and how many trainings, if some are judged on several test sets.
+
+    >>> counted([{"trials": 40}, {"trials": 1000}, {"trials": 10, "test_sets": 20}, {"trials": 10, "test_sets": 100}])
+    '1,000 or 40 trials a point, or 10 trainings on 100 or 20 test sets each'
+    """
+    trained = [p for p in points if "test_sets" in p]
+    single = [p for p in points if "test_sets" not in p]
+    parts = [f"{either(single, 'trials')} trials a point"] * bool(single)
+    parts += [f"{either(trained, 'trials')} trainings on {either(trained, 'test_sets')} test sets each"] * bool(trained)
+    return ", or ".join(parts)
+
+
+def either(points: list[dict], key: str) -> str:
+    return " or ".join(f"{n:,}" for n in sorted({p[key] for p in points}, reverse=True))
 
 
 def cell(p: dict) -> str:

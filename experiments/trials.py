@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -29,7 +30,8 @@ from typing import NamedTuple
 import numpy as np
 
 import tellapart
-from experiments.experiment import Experiment, Line
+from experiments.experiment import Experiment, Line, Pair
+from tellapart import _progress
 
 HERE = Path(__file__).parent
 
@@ -88,19 +90,34 @@ class Declared:
         start = time.process_time()
         if experiment.measure == "seconds":  # once before the clock starts: what is imported or made only once
             said(experiment, line, min(experiment.xs), 0)
-        values = [said(experiment, line, task.x, trial) for trial in range(task.start, task.start + experiment.chunk)]
+        trials = range(task.start, task.start + experiment.chunk)
+        if line.together:
+            values = said_together(experiment, line, task.x, trials)
+        else:
+            values = [said(experiment, line, task.x, trial) for trial in trials]
         return task, values, time.process_time() - start
 
 
 def said(experiment: Experiment, line: Line, x: float, trial: int) -> float | list[float]:
     """One trial. Lines of one experiment see the same draws; what they do with them is seeded by their name."""
-    place = [*words(experiment.name), *words(repr(float(x)))]
-    samples = experiment.draw(x, np.random.default_rng([trial, *place]))
-    rng = np.random.default_rng([trial, *place, *words(line.name)])
+    samples, rng = drawn(experiment, line, x, trial)
     more = {"fresh": experiment.fresh} if line.fresh else {}
     start = time.process_time()
     pvalues = line.test(*samples, x, rng, **more)
     return time.process_time() - start if experiment.measure == "seconds" else np.asarray(pvalues, float).tolist()
+
+
+def said_together(experiment: Experiment, line: Line, x: float, trials: Iterable[int]) -> list[list[float]]:
+    """Trials whose draws and seeds are those of single ones, but which are trained side by side."""
+    draws, rngs = zip(*(drawn(experiment, line, x, trial) for trial in trials), strict=True)
+    return [np.asarray(found, float).tolist() for found in line.test(draws, x, rngs, fresh=experiment.fresh)]
+
+
+def drawn(experiment: Experiment, line: Line, x: float, trial: int) -> tuple[Pair, np.random.Generator]:
+    """The samples of a trial, and its randomness."""
+    place = [*words(experiment.name), *words(repr(float(x)))]
+    samples = experiment.draw(x, np.random.default_rng([trial, *place]))
+    return samples, np.random.default_rng([trial, *place, *words(line.name)])
 
 
 def words(text: str) -> list[int]:
@@ -214,7 +231,8 @@ def in_processes(declared: Declared, tasks: list[Task], kept: Kept, values: Valu
 
 
 def in_process() -> None:
-    """Ctrl-C is for the process that collects; if that one is gone, however it went, this one goes too."""
+    """Ctrl-C and the bar are for the process that collects; if that one is gone, however it went, this one goes too."""
+    _progress._PATIENCE = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 

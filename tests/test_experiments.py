@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import declared, problems, summary, trials
+from experiments import declared, figures, problems, summary, trials
 from experiments.experiment import CHEAP, DEAR, Line, Trials
-from experiments.methods import kernel_on_fresh_draws, witness_on_fresh_draws
+from experiments.methods import kernels_on_fresh_draws, mean_witnesses_on_fresh_draws, witness_on_fresh_draws
 from experiments.problems import liu_at, liu_fresh, without
 from experiments.trials import Clock, Declared, Kept, Task, compute, tasks_of
 from tellapart import Fisher, Permutation
@@ -268,47 +268,97 @@ def test_every_declared_line_can_be_found_and_compared():
         assert len({line.name for line in e.lines}) == len(e.lines), e.name
         assert {"tell_apart", "tell_apart, prequential"} <= {line.name for line in e.lines}, e.name
         for quick in (True, False):
-            assert all(e.trials(line, quick) % e.chunk == 0 for line in e.lines), e.name
-            assert all(e.points(line, quick) for line in e.lines), e.name
+            lines = [line for line in e.lines if line.size != ("full" if quick else "quick")]
+            assert all(e.trials(line, quick) % e.chunk == 0 for line in lines), e.name
+            assert all(e.points(line, quick) for line in lines), e.name
         compared = [line for line in e.lines if any((name, line.authors) in known for name in (e.name, *e.beside))]
         assert compared or e.needs, e.name
 
 
 @pytest.mark.parametrize("experiment", declared.EXPERIMENTS, ids=lambda e: e.name)
 def test_every_declared_line_runs(experiment):
-    """On small draws; the real ones of HIGGS need its file."""
+    """On small draws; the real ones of HIGGS need its file. Full lines are quick ones with larger numbers."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(24, 2)), rng.normal(size=(24, 2)) + 0.5
-    small = replace(experiment, draw=lambda at, rng: (x, y), measure="rate")
+    small = replace(experiment, draw=lambda at, rng: (x, y), measure="rate", fresh=lambda at, learned, rng: (x, y))
     for line in experiment.lines:
-        pvalues = np.atleast_1d(trials.said(small, line, 0.5, 0))
+        if line.size == "full":
+            continue
+        if line.together:
+            pvalues = np.array(trials.said_together(small, line, 0.5, range(2)))
+        else:
+            pvalues = np.atleast_1d(trials.said(small, line, 0.5, 0))
         assert ((pvalues > 0) & (pvalues <= 1)).all(), line.name
 
 
 class LearnsMedian:
-    """A kernel learner: the bandwidth is the median distance of the rows that learn."""
+    """Learns kernels whose bandwidths are the median distances of the rows that learn."""
 
-    def learn_kernel(self, train, rng):
-        z = train.pooled
-        return Gaussian(float(np.median(np.linalg.norm(z[:, None] - z, axis=2))))
+    def learn_kernels(self, trains, rng):
+        return [Gaussian(float(np.median(np.linalg.norm(t.pooled[:, None] - t.pooled, axis=2)))) for t in trains]
 
 
-@pytest.mark.parametrize(
-    ("method", "learner"),
-    [(witness_on_fresh_draws, Fisher(Gaussian(0.3), 1e-2)), (kernel_on_fresh_draws, LearnsMedian())],
-)
-def test_one_training_is_judged_on_several_fresh_draws(method, learner):
+def test_one_training_is_judged_on_several_fresh_draws():
     x, y = liu_at(False, 20, np.random.default_rng(0))
+    seen, fresh = recorded_fresh()
+    learner, rng = Fisher(Gaussian(0.3), 1e-2), np.random.default_rng(1)
+    pvalues = witness_on_fresh_draws(learner, Permutation(19), 6, x, y, 20, rng, fresh=fresh)
+    assert pvalues.shape == (6,)
+    assert len(np.unique(pvalues)) > 1 or pvalues[0] == 0.05  # each judged on its own draw
+    assert [len(learned) for learned in seen] == [len(x)] * 6  # half of both samples learned
+
+
+@pytest.mark.parametrize("method", [kernels_on_fresh_draws, mean_witnesses_on_fresh_draws])
+def test_trainings_side_by_side_are_judged_each_on_its_own_fresh_draws(method):
+    """As a chunk of the runner: each training is what it is alone, and no test set knows of another training."""
+    seen, fresh = recorded_fresh()
+    line = Line("trained", partial(method, LearnsMedian(), Permutation(19), 5), fresh=True, together=True)
+    e = replace(declared.BENCHMARKS[0], fresh=fresh)
+    both = np.array(trials.said_together(e, line, 20, range(2)))
+    assert both.shape == (2, 5)
+    first, second = seen[:5], seen[5:]
+    for learned, trial in ((first, 0), (second, 1)):
+        (x, y), _ = trials.drawn(e, line, 20, trial)
+        half = np.concatenate([x[: len(x) // 2], y[: len(y) // 2]])
+        assert all(np.array_equal(rows, half) for rows in learned)
+    np.testing.assert_array_equal(both[1], trials.said_together(e, line, 20, range(1, 2))[0])
+
+
+def recorded_fresh():
+    """A source of test sets that remembers the rows that have learned."""
     seen = []
 
     def fresh(at, learned, rng):
-        seen.append((at, len(learned)))
+        seen.append(learned)
         return liu_fresh(False, at, learned, rng)
 
-    pvalues = method(learner, Permutation(19), 6, x, y, 20, np.random.default_rng(1), fresh=fresh)
-    assert pvalues.shape == (6,)
-    assert len(np.unique(pvalues)) > 1 or pvalues[0] == 0.05  # each judged on its own draw
-    assert seen == [(20, len(x))] * 6  # half of both samples learned
+    return seen, fresh
+
+
+def test_what_is_trained_for_less_long_in_a_quick_run_says_so():
+    (e,) = (e for e in declared.EXPERIMENTS if e.name == "liu_power")
+    lines = {quick: {line.name for line in e.lines if e.points(line, quick)} for quick in (True, False)}
+    assert {"MMD-D, 100 epochs", "MMD-D-witness, 100 epochs"} <= lines[True]
+    assert {"MMD-D", "MMD-D-witness"} <= lines[False]
+    assert not lines[True] & {"MMD-D", "MMD-D-witness", "MMD-O, Gaussian", "MMD-O, of features"}
+    assert not any("epochs" in name for name in lines[False])
+    deep = {line.name: repr(line.test) for line in e.lines if line.name.startswith("MMD-")}
+    assert all(("epochs=100," in test) == ("epochs" in name) for name, test in deep.items())
+
+
+def test_kinds_of_lines_have_panels_of_their_own(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures, "draw_panel", lambda axes, summary, xs: drawn.append(summary))
+    points = [{"x": 1.0, "trials": 10}]
+    names = {"kfda-witness": "", "MMD-D": "deep", "tell_apart": ""}
+    lines = [{"line": name, "panel": panel, "points": points} for name, panel in names.items()]
+    figures.draw_experiment({"title": "T", "lines": lines}, tmp_path / "figure")
+    assert [[line["line"] for line in panel["lines"]] for panel in drawn] == [
+        ["kfda-witness", "tell_apart"],
+        ["MMD-D", "tell_apart"],
+    ]
+    assert [panel["title"] for panel in drawn] == ["T", "T: deep"]
+    assert (tmp_path / "figure.png").exists()
 
 
 def test_a_line_that_is_trained_for_long_gets_the_test_sets_of_its_experiment():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import oracles
 from tellapart import Fisher, Mean, Normal, Permutation, Saddlepoint, Select, power, witness_test
@@ -26,6 +27,19 @@ def test_power_of_a_known_witness_is_the_closed_form(null):
         lambda rng: (rng.normal(0.4, 1, n), rng.normal(0, 1, m)), trials, learner=lambda z: z[:, 0], null=null
     )
     assert abs(found / trials - wanted) < 4 * math.sqrt(wanted * (1 - wanted) / trials) + 0.01
+
+
+def test_one_side_has_more_power_than_two():
+    """The same witness values judged by both tails, each at half of the level, as a test that knows no direction."""
+    n, trials, rng = 60, 1000, np.random.default_rng(0)
+    draws = ((rng.normal(0.4, 1, n), rng.normal(0, 1, n)) for _ in range(trials))
+    one = np.array([witness_test(x, y, learner=lambda z: z[:, 0], null=Normal()).pvalue for x, y in draws])
+    two = 2 * np.minimum(one, 1 - one)
+    strength = math.sqrt(2 * n) * 0.2
+    for pvalues, quantile in ((one, 1.645), (two, 1.96)):
+        wanted = norm.cdf(strength - quantile)
+        assert abs((pvalues <= 0.05).mean() - wanted) < 4 * math.sqrt(wanted * (1 - wanted) / trials) + 0.01
+    assert (one <= 0.05).mean() > (two <= 0.05).mean() + 0.08
 
 
 @pytest.mark.parametrize(
