@@ -108,19 +108,20 @@ def draw(rows: list[dict], path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     styles = {
-        "tell_apart": ("o", "-", "#1b6ca8"),
-        "mmdagg": ("s", "--", "#b3541e"),
-        "alibi-detect MMD": ("^", ":", "#555"),
+        "tell_apart": ("o", "-", "#1b6ca8", (-16, 8)),
+        "mmdagg": ("s", "--", "#b3541e", (0, -16)),
+        "alibi-detect MMD": ("^", ":", "#555", (0, 8)),
     }
-    for test, (marker, line, colour) in styles.items():
+    for test, (marker, line, colour, beside) in styles.items():
         points = [(r["n"], r["seconds"]) for r in rows if r["test"] == test and "seconds" in r]
         if points:
             n, seconds = zip(*points, strict=True)
-            axes.loglog(n, seconds, marker=marker, linestyle=line, color=colour, label=test)
+            axes.loglog(n, seconds, marker=marker, linestyle=line, color=colour)
             axes.annotate(
-                test, (n[-1], seconds[-1]), xytext=(4, 6), textcoords="offset points", color=colour, ha="center"
+                test, (n[-1], seconds[-1]), xytext=beside, textcoords="offset points", color=colour, ha="center"
             )
-    axes.loglog(list(GOALS), list(GOALS.values()), "x", color="#1b6ca8", alpha=0.5)
+    axes.loglog(list(GOALS), list(GOALS.values()), "x", color="#1b6ca8", alpha=0.5, label="goal of tell_apart")
+    axes.legend(handles=axes.lines[-1:], frameon=False, loc="upper left")
     axes.set(xlabel=f"rows of each sample ({COLUMNS} columns)", ylabel="wall seconds")
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
