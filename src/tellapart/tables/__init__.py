@@ -8,10 +8,12 @@ so exchanging rows between the samples exchanges the encoded rows and changes no
 are encoded rows, and every p-value that is exact for arrays is exact for tables. What differs between the *files*,
 columns that only one has or another type, is no property of rows: it is reported, and the common columns are compared.
 
-Why this is not scikit-learn's ColumnTransformer or skrub's TableVectorizer, which were made for learning with a target:
-neither takes missing values as evidence for every type, both order levels or fit random projections by the order of
-rows, and they need pandas or polars (skrub also its own dependencies) where narwhals reads any frame as it is. What is
-numerically hard, hashing runs of characters and their principal directions, is scikit-learn's.
+Why neither scikit-learn's ColumnTransformer nor skrub's TableVectorizer does this. Both prepare rows for a model with a
+target, and leave to the model what a test has to decide: numbers keep their NaN (skrub's also become float32), so fills
+and marks would be ours all the same, and so would the schema, identifiers and the words for a person. The argument
+above needs an encoding that is symmetric in the rows to the last bit, which neither promises. And skrub makes pandas a
+dependency, where narwhals reads every frame as it is. What is numerically hard, hashing runs of characters and their
+principal directions, is scikit-learn's.
 """
 
 from __future__ import annotations
