@@ -29,8 +29,9 @@ from tellapart.inference.whole_sample import as_families, as_ridges
 from tellapart.joint_result import Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
 from tellapart.procedure import as_learner
-from tellapart.samples import Samples, as_many_samples, as_samples
+from tellapart.samples import Samples, listed_samples
 from tellapart.several_result import SeveralResult
+from tellapart.tables import encoded
 from tellapart.witness.select import Select
 
 Values = NDArray[np.float64]
@@ -66,8 +67,9 @@ def tell_apart(
     Parameters
     ----------
     x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
-        The samples, at least 2 rows each. Data frames are matched by column name. Several samples: a list of them as
-        `x`, and no `y`. With a precomputed kernel: any sequences.
+        The samples, at least 2 rows each. Data frames are matched by column name, and columns that are no numbers, or
+        have missing values, are encoded on the pooled rows (:mod:`tellapart.tables`). Several samples: a list of them
+        as `x`, and no `y`. With a precomputed kernel: any sequences.
     kernels : BandwidthGrid, kernel, or sequence of them, optional
         Default: five Gaussian and five Laplace kernels whose bandwidths span the distances among the pooled rows, after
         every column is divided by its spread (its interquartile range), so that neither units nor outliers matter.
@@ -143,6 +145,8 @@ class Parts:
     rows: tuple[FloatArray, ...]
     columns: tuple[str, ...] | None
     numbered: bool
+    notes: tuple[str, ...] = ()
+    schema_differences: tuple[str, ...] = ()
 
     @property
     def constant(self) -> bool:
@@ -178,7 +182,7 @@ class Made:
         hearing = None if self.parts.constant else ensemble.heard(relabellings, families, null.stop_after)
         if hearing is None:
             note = "nothing tells any two rows apart, so nothing tells the samples apart"
-            return self._result(0.0, 1.0, draws=0, computed=ensemble.words, notes=(note,))
+            return self._result(0.0, 1.0, draws=0, computed=ensemble.words, notes=(note, *self.parts.notes))
         return self._result(
             hearing.statistic,
             hearing.pvalue,
@@ -239,6 +243,8 @@ class Made:
             self.used,
             self.record,
             __version__,
+            self.parts.notes,
+            self.parts.schema_differences,
         )
 
     def _permutation(self) -> Permutation:
@@ -280,7 +286,8 @@ class Made:
             version=__version__,
             evidence=split,
             certificate_of=self._certificate(),
-            **known,
+            schema_differences=self.parts.schema_differences,
+            **{"notes": self.parts.notes, **known},
         )
 
     def _certificate(self) -> partial[Certificate] | None:
@@ -315,12 +322,8 @@ def _as_parts(x: Any, y: Any, kernels: Any) -> Parts:
     listed = [kernels] if isinstance(kernels, Precomputed) else kernels
     if isinstance(listed, Sequence) and any(isinstance(k, Precomputed) for k in listed):
         return _numbered_parts(x, y, listed)
-    if y is None:
-        samples = as_many_samples(x)
-        parts = Parts(samples.rows, samples.columns, False)
-    else:
-        two = as_samples(x, y)
-        parts = Parts((two.x, two.y), two.columns, False)
+    table = encoded(*listed_samples(x)) if y is None else encoded(x, y)
+    parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema))
     for name, rows in zip(sample_names(len(parts.rows)), parts.rows, strict=True):
         if len(rows) < 2:
             raise ValueError(f"{name} must have at least 2 rows, got {len(rows)}.")

@@ -59,6 +59,8 @@ class TellApartResult:
         it helped to learn, but the kernel and ridge are the loudest of many, so it is a little optimistic.
     evidence : pair of arrays, or None in a result that was read back
         For each row of `x` and of `y` the value of the witness learned from all other rows: positive speaks for `x`.
+    notes, schema_differences : tuple of str
+        What there is to know beside the figures; what differs between the tables themselves.
     draws : int
         Relabellings that were looked at: fewer than `null` allows if the test stopped early.
     """
@@ -75,6 +77,7 @@ class TellApartResult:
     version: str
     families: dict[str, Loudest] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    schema_differences: tuple[str, ...] = ()
     certified: float | None = None  # the bound at 95 % of a result that was read back
     evidence: tuple[Values, Values] | None = field(default=None, repr=False)
     certificate_of: Callable[[], Certificate] | None = field(default=None, repr=False)
@@ -145,6 +148,7 @@ class TellApartResult:
             "settings": {name: to_spec(value) for name, value in self.settings_used.items()},
             "rng": deepcopy(self.rng),
             "notes": list(self.notes),
+            "schema_differences": list(self.schema_differences),
             "certified": self.certified if self.certificate is None else self.total_variation(),
         }
 
@@ -163,6 +167,7 @@ class TellApartResult:
             settings_used={name: rebuilt(value) for name, value in d["settings"].items()},
             rng=deepcopy(d["rng"]),
             notes=tuple(d["notes"]),
+            schema_differences=tuple(d.get("schema_differences", ())),
             certified=d["certified"],
             **{name: d[name] for name in _PLAIN},
         )

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator
-from tellapart._version import __version__
 from tellapart.inference.null import Null, Permutation
 from tellapart.inference.planning import HasMoments, SampleSize, power_from_snr, size_from_snr, snr_for
 from tellapart.kernels import Kernel
 from tellapart.moments import WitnessMoments
 from tellapart.result import WitnessTestResult, gathered
-from tellapart.samples import Samples, as_samples
+from tellapart.samples import Samples
 from tellapart.split import Split, TrainShare, no_split, split_samples, training_size
+from tellapart.tables import encoded
 from tellapart.witness.base import Learner, as_witness_values
 from tellapart.witness.estimator import Given
 from tellapart.witness.select import Select
@@ -43,7 +43,8 @@ def witness_test(
     Parameters
     ----------
     x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
-        The samples. One dimension means one column; data frames are matched by column name.
+        The samples. One dimension means one column; data frames are matched by column name, and columns that are no
+        numbers, or have missing values, are encoded on the pooled rows (:mod:`tellapart.tables`).
     learner : Fisher, Mean, Select, FromEstimator, or a function
         How the witness is learned. A plain function of the rows is taken as the witness itself: nothing is
         learned and every row judges, so it must not have been made from these rows.
@@ -81,13 +82,13 @@ def witness_test(
     >>> statistic, pvalue = result
     """
     generator, record = as_generator(rng)
-    samples = as_samples(x, y)
+    table = encoded(x, y)
     learn, judge = as_learner(learner), _as_null(null)
-    split = _split(samples, learn, train_share, generator)
+    split = _split(table.two, learn, train_share, generator)
     witness = learn.learn(split.train, generator)
     h = _values(witness, split.test, learn, generator)
     verdict = judge.judge(*h, generator)
-    return gathered(verdict, witness, split, h, (learn, judge, train_share), record, __version__)
+    return gathered(verdict, witness, split, h, (learn, judge, train_share), record, table)
 
 
 def power(
@@ -232,7 +233,7 @@ class PilotMoments:
 
 def _pilot_moments(x: Any, y: Any, learner: Learner, share: float, rng: Any, splits: int = 10) -> WitnessMoments:
     generator, _ = as_generator(rng)
-    samples = as_samples(x, y)
+    samples = encoded(x, y).two
     total = np.zeros(3)
     for _ in range(splits):
         split = _split(samples, learner, share, generator)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tellapart import _checks as checks
 from tellapart._randomness import as_generator, from_record
 from tellapart._spec import NotPlain, from_spec, is_spec, rebuilt, to_spec
+from tellapart._version import __version__
 from tellapart.inference.confidence import (
     ConfidenceInterval,
     Method,
@@ -24,8 +25,9 @@ from tellapart.inference.null import Null, Verdict
 from tellapart.inference.planning import power_from_snr, snr_for
 from tellapart.moments import Standardised, WitnessMoments
 from tellapart.report.text import to_text
-from tellapart.samples import as_rows
+from tellapart.samples import as_frame, as_rows
 from tellapart.split import Split, TrainShare
+from tellapart.tables import Encoded, Encoding
 from tellapart.witness.base import Learner, Witness
 from tellapart.witness.select import SelectedWitness, Selection
 
@@ -41,10 +43,15 @@ class RowWitness:
     function: Witness
     n_columns: int
     columns: tuple[str, ...] | None
+    encoding: Encoding | None = None
 
     def __call__(self, z: Any) -> Values:
         """Witness values: large where the first sample is dense, small where the second one is."""
-        return np.asarray(self.function(as_rows(z, self.n_columns, self.columns)), dtype=np.float64)
+        if self.encoding is not None and as_frame(z, "z") is not None:
+            rows = self.encoding.rows(z)
+        else:
+            rows = as_rows(z, self.n_columns, self.columns)
+        return np.asarray(self.function(rows), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class WitnessTestResult:
     moments : WitnessMoments
         Sizes, means and variances of the witness on the test rows.
     rows : Rows
+    notes, schema_differences : tuple of str
+        What there is to know beside the figures; what differs between the tables themselves.
     selection : Selection or None
         The whole grid of :class:`tellapart.Select`.
     witness : callable
@@ -94,6 +103,7 @@ class WitnessTestResult:
     rng: dict[str, Any]
     version: str
     notes: tuple[str, ...] = ()
+    schema_differences: tuple[str, ...] = ()
     selection: Selection | dict[str, Any] | None = field(default=None, repr=False)
     witness: RowWitness | None = field(default=None, repr=False)
     values: tuple[Values, Values] | None = field(default=None, repr=False)
@@ -193,6 +203,7 @@ class WitnessTestResult:
             "rng": deepcopy(self.rng),
             "version": self.version,
             "notes": list(self.notes),
+            "schema_differences": list(self.schema_differences),
         }
 
     @classmethod
@@ -216,6 +227,7 @@ class WitnessTestResult:
             rng=deepcopy(d["rng"]),
             version=d["version"],
             notes=tuple(d["notes"]),
+            schema_differences=tuple(d.get("schema_differences", ())),
         )
 
 
@@ -226,7 +238,7 @@ def gathered(
     values: tuple[Values, Values],
     choices: tuple[Learner, Null, TrainShare],
     record: dict[str, Any],
-    version: str,
+    table: Encoded,
 ) -> WitnessTestResult:
     """One result out of what the stages left."""
     test, train = split.test, split.train
@@ -243,10 +255,11 @@ def gathered(
         null=choices[1],
         train_share=choices[2],
         rng=record,
-        version=version,
-        notes=tuple(_notes(split, values)),
+        version=__version__,
+        notes=(*_notes(split, values), *table.notes),
+        schema_differences=tuple(d.text for d in table.schema),
         selection=witness.selection if isinstance(witness, SelectedWitness) else None,
-        witness=RowWitness(witness, test.x.shape[1], test.columns),
+        witness=RowWitness(witness, test.x.shape[1], test.columns, table.encoding),
         values=values,
         null_distribution=verdict.null_distribution,
         train_rows=split.train_rows,

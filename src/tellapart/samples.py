@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from tellapart._arrays import FloatArray, IndexArray, to_numpy
 
+FrameOrSeries = nw.DataFrame[Any] | nw.Series[Any]
+
 # A column whose span is fewer than this many steps of its floating-point grid holds rounding, not data.
 _FEWEST_STEPS = 100.0
 _LARGEST = 1e120  # its square, summed over many columns, is still a float
@@ -88,7 +90,7 @@ def as_samples(x: Any, y: Any) -> Samples:
     """
     tx, ty = as_table(x, "x"), as_table(y, "y")
     ty = _same_columns(tx, ty)
-    _refuse_lost_digits(tx, ty)
+    refuse_lost_digits(tx, ty)
     dtype = np.result_type(tx.values, ty.values)
     return Samples(tx.values.astype(dtype, copy=False), ty.values.astype(dtype, copy=False), tx.columns or ty.columns)
 
@@ -109,13 +111,7 @@ def as_many_samples(samples: Any) -> ManySamples:
     >>> [len(rows) for rows in as_many_samples([[1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0]]).rows]
     [2, 3, 2]
     """
-    if isinstance(samples, dict):
-        samples = list(samples.values())
-    if not isinstance(samples, list | tuple) or len(samples) < 2:
-        raise TypeError(
-            f"`y` must be the second sample, or `x` a list of at least two samples, got {type(samples).__name__}"
-            f"{f' of {len(samples)}' if hasattr(samples, '__len__') else ''} and no `y`."
-        )
+    samples = listed_samples(samples)
     found = []
     for i, sample in enumerate(samples[1:], start=1):
         try:
@@ -125,6 +121,18 @@ def as_many_samples(samples: Any) -> ManySamples:
     dtype = np.result_type(*(two.y for two in found), found[0].x)
     rows = (found[0].x, *(two.y for two in found))
     return ManySamples(tuple(r.astype(dtype, copy=False) for r in rows), found[0].columns)
+
+
+def listed_samples(samples: Any) -> list[Any]:
+    """At least two samples out of a list, a tuple, or the values of a dict."""
+    if isinstance(samples, dict):
+        samples = list(samples.values())
+    if not isinstance(samples, list | tuple) or len(samples) < 2:
+        raise TypeError(
+            f"`y` must be the second sample, or `x` a list of at least two samples, got {type(samples).__name__}"
+            f"{f' of {len(samples)}' if hasattr(samples, '__len__') else ''} and no `y`."
+        )
+    return list(samples)
 
 
 def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str = "z") -> FloatArray:
@@ -155,21 +163,18 @@ def as_table(data: Any, name: str) -> Table:
             f"`{name}` must have one row per observation (1 or 2 dimensions), got {values.ndim} dimensions of shape "
             f"{values.shape}. Flatten each observation first, for example {name}.reshape(len({name}), -1)."
         )
-    if values.size == 0:
-        raise ValueError(f"`{name}` must have at least one row and one column, got shape {values.shape}.")
+    refuse_empty(values.shape, name)
     table = Table(_as_floats(values, name), columns)
-    _refuse_missing(table, name)
+    refuse_missing(table, name)
     return table
 
 
 def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """The values as a NumPy array of whatever type, and the column names of a data frame."""
-    native = _narwhalled(data, name)
-    if isinstance(native, nw.LazyFrame):
-        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
+    native = as_frame(data, name)
     if isinstance(native, nw.Series):
-        return _column_values(native, name, str(native.name or 0)), None
-    if isinstance(native, nw.DataFrame):
+        return column_values(native, name, str(native.name or 0)), None
+    if native is not None:
         return _frame_values(native, name)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise TypeError(f"`{name}` must be dense, got a sparse {type(data).__name__}. Call .toarray() first.")
@@ -186,35 +191,56 @@ def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | No
         raise TypeError(f"`{name}` must be convertible to a NumPy array, got {type(data).__name__}: {error}") from error
 
 
-def _narwhalled(data: Any, name: str) -> Any:
-    """A data frame or series in narwhals' clothes; anything else as it is."""
+def as_frame(data: Any, name: str) -> FrameOrSeries | None:
+    """A data frame or series in narwhals' clothes; None for anything else."""
     if type(data).__name__ == "RecordBatch":  # of pyarrow, of which narwhals knows the tables only
         data = nw.from_arrow(data, backend="pyarrow")
     try:
-        return nw.from_native(data, pass_through=True, allow_series=True)
+        native = nw.from_native(data, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first, or .arrow() in DuckDB.")
+    return native if isinstance(native, nw.DataFrame | nw.Series) else None
+
+
+def distinct_names(frame: nw.DataFrame[Any], name: str) -> tuple[str, ...]:
+    """The names of the columns as text."""
+    names = tuple(str(c) for c in frame.columns)
+    if len(set(names)) < len(names):  # 1 and "1"
+        raise ValueError(f"`{name}` must have distinct column names, got {sorted(names)}.")
+    return names
+
+
+def refuse_empty(shape: tuple[int, ...], name: str) -> None:
+    """At least one row and one column."""
+    if 0 in shape:
+        raise ValueError(f"`{name}` must have at least one row and one column, got shape {shape}.")
 
 
 def _frame_values(frame: nw.DataFrame[Any], name: str) -> tuple[NDArray[Any], tuple[str, ...]]:
     """All columns of a data frame beside each other, and their names."""
-    names = tuple(str(c) for c in frame.columns)
+    names = distinct_names(frame, name)
     if not names:
         raise ValueError(f"`{name}` must have at least one row and one column, got shape {frame.shape}.")
-    if len(set(names)) < len(names):  # 1 and "1"
-        raise ValueError(f"`{name}` must have distinct column names, got {sorted(names)}.")
-    columns = (_column_values(c, name, label) for c, label in zip(frame.iter_columns(), names, strict=True))
+    columns = (column_values(c, name, label) for c, label in zip(frame.iter_columns(), names, strict=True))
     return np.column_stack(list(columns)), names
 
 
-def _column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]:
+def is_numeric(dtype: nw.dtypes.DType) -> bool:
+    """Whether columns of this type are taken as they are."""
+    return (dtype.is_numeric() or dtype == nw.Boolean) and dtype not in _WIDE_INTEGERS
+
+
+def column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]:
     """One data-frame column as numbers; missing entries become NaN, so that they are counted with the others."""
     dtype = column.dtype
-    if not (dtype.is_numeric() or dtype == nw.Boolean) or dtype in _WIDE_INTEGERS:
+    if not is_numeric(dtype):
         said = getattr(column.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
         raise TypeError(
             f"`{name}` must have numeric or boolean columns only, got {said} in column '{label}'. "
-            "Encode it as numbers on the pooled rows of both samples, or drop it."
+            "Encode it as numbers on the pooled rows of both samples, or drop it; tell_apart and witness_test do so "
+            "where all samples are data frames."
         )
     if column.null_count() > 0 or dtype.is_decimal():
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
@@ -244,7 +270,8 @@ def _refuse_large_integers(values: NDArray[Any], name: str) -> None:
         )
 
 
-def _refuse_missing(table: Table, name: str) -> None:
+def refuse_missing(table: Table, name: str) -> None:
+    """Only finite values, or an error that counts the others by column."""
     finite = np.isfinite(table.values)
     if finite.all():
         return
@@ -255,7 +282,8 @@ def _refuse_missing(table: Table, name: str) -> None:
     raise ValueError(
         f"`{name}` must be finite, got {n_nan} NaN and {int((~finite).sum()) - n_nan} infinite values in "
         f"{int((~finite.all(axis=1)).sum())} of {len(finite)} rows, columns (how many): {listed}{more}. "
-        "Drop or fill them in both samples in the same way."
+        "Drop or fill them in both samples in the same way, or pass data frames to tell_apart or witness_test: there, "
+        "what is missing (but not infinite) is compared, too."
     )
 
 
@@ -291,7 +319,7 @@ def _names_apart(first: Sequence[str] | None, second: Sequence[str] | None) -> s
     return f" Columns {'; '.join(said)}. Select the common columns first." if said else ""
 
 
-def _refuse_lost_digits(tx: Table, ty: Table) -> None:
+def refuse_lost_digits(tx: Table, ty: Table) -> None:
     """A column far from zero relative to its span has lost its digits before it came here."""
     low = np.minimum(tx.values.min(axis=0), ty.values.min(axis=0)).astype(float)
     high = np.maximum(tx.values.max(axis=0), ty.values.max(axis=0)).astype(float)

@@ -40,6 +40,8 @@ class SeveralResult:
     settings_used: dict[str, Any]
     rng: dict[str, Any]
     version: str
+    notes: tuple[str, ...] = ()
+    schema_differences: tuple[str, ...] = ()
 
     @property
     def statistic(self) -> float:
@@ -70,6 +72,8 @@ class SeveralResult:
             "pairs": [{"between": list(pair), **asdict(heard)} for pair, heard in self.pairs.items()],
             "settings": {name: to_spec(value) for name, value in self.settings_used.items()},
             "rng": deepcopy(self.rng),
+            "notes": list(self.notes),
+            "schema_differences": list(self.schema_differences),
         }
 
     @classmethod
@@ -86,6 +90,8 @@ class SeveralResult:
             sizes=tuple(d["sizes"]),
             settings_used={name: rebuilt(value) for name, value in d["settings"].items()},
             rng=deepcopy(d["rng"]),
+            notes=tuple(d.get("notes", ())),
+            schema_differences=tuple(d.get("schema_differences", ())),
             **{name: d[name] for name in _PLAIN},
         )
 

@@ -71,7 +71,7 @@ def to_several_text(result: dict[str, Any], level: float = 0.05) -> str:
         rows.append((f"{i} and {j}", f"{told}: p = {pair['pvalue']:.3g} allowing for all pairs{loudest}"))
     rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _laid_out({**result, "notes": []}, rows, level)
+    return _laid_out(result, rows, level)
 
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -120,7 +120,8 @@ def _loudest_words(loudest: dict[str, Any]) -> str:
 
 def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
     lines = [verdict_sentence(result["pvalue"], level), ""]
-    rows = rows + [("note", note) for note in result["notes"]]
+    differences = [("schema", difference) for difference in result.get("schema_differences", ())]
+    rows = differences + rows + [("note", note) for note in result.get("notes", ())]
     wide = max(11, *(len(label) for label, _ in rows))
     for label, words in rows:
         filled = textwrap.wrap(words, _WIDTH - wide - 4, break_on_hyphens=False) or [""]
