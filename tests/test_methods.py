@@ -1,4 +1,4 @@
-"""Every method of the paper by its one line in the README."""
+"""What the README shows: every method of the paper by its one line, and measured tables."""
 
 import re
 from pathlib import Path
@@ -28,6 +28,11 @@ class QuickDeep:
 
     def __getattr__(self, name):
         return lambda: getattr(deep, name)(training=QUICK)
+
+
+def test_the_league_in_the_readme_is_the_measured_one():
+    measured = Path(__file__).parent.parent / "benchmarks" / "results" / "league_short.md"
+    assert measured.read_text() in README
 
 
 def test_the_table_has_every_method():
