@@ -164,6 +164,8 @@ def as_table(data: Any, name: str) -> Table:
 
 def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """The values as a NumPy array of whatever type, and the column names of a data frame."""
+    if isinstance(data, Table):
+        return np.asarray(data.values), data.columns
     native = _narwhalled(data, name)
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
