@@ -92,6 +92,7 @@ ARROW = [
     "datasets",
     "deep",
     "",
+    "testing",
     "delimited",
     "files",
     "arguments",

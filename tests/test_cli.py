@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -283,3 +285,57 @@ def test_the_ends_that_nobody_plans(monkeypatch, raised, status):
 
     monkeypatch.setattr("tellapart.cli.compare", stopped)
     assert main([LAST, THIS]) == status
+
+
+DOCS = (Path(__file__).parent.parent / "docs" / "command.md").read_text()
+
+
+def blocks(kind):
+    return [part.split("```")[0] for part in DOCS.split(f"```{kind}\n")[1:]]
+
+
+def test_the_commands_of_the_documentation_print_what_it_shows(capsys):
+    told = blocks("console")
+    assert told
+    for shown in "".join(told).split("$ tellapart ")[1:]:
+        command, _, expected = shown.partition("\n")
+        assert main(command.split()) == 0
+        assert capsys.readouterr().out == expected
+
+
+@pytest.fixture
+def in_place(put, monkeypatch, tmp_path):
+    put("reference.csv", *U.T, ID, names=["u", "v", "id"])
+    put("current.csv", *V.T, ID, names=["u", "v", "id"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_configuration_of_the_documentation(capsys, in_place):
+    (in_place / "tellapart.toml").write_text(blocks("toml")[0])
+    assert main(["--config", "tellapart.toml", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["level"], told["effect_at_least"], told["result"]["sizes"]["columns"]) == (0.01, 0.05, 2)
+
+
+def test_the_workflow_and_the_hook_of_the_documentation(capsys, in_place):
+    workflow, hook = blocks("yaml")
+    script = f'tellapart() {{ {sys.executable} -m tellapart "$@"; }}; set -eo pipefail;'
+    step = next(line for line in workflow.splitlines() if line.strip().startswith("tellapart ")).strip()
+    assert step.endswith('| tee -a "$GITHUB_STEP_SUMMARY"')
+    environment = os.environ | {"GITHUB_STEP_SUMMARY": str(in_place / "summary.md")}
+    strict = step.replace("--effect-at-least 0.05 ", "")
+    for line, status in ((step, 0), (strict, 1)):
+        done = subprocess.run(["bash", "-c", script + line], env=environment, capture_output=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert "**The samples differ: p = 0.00" in (in_place / "summary.md").read_text()
+    entry = next(line.split("entry: tellapart ")[1] for line in hook.splitlines() if "entry:" in line)
+    assert main(entry.split()) == 1
+    assert "level 0.001" in capsys.readouterr().out
+
+
+def test_every_option_of_the_documentation_exists():
+    options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", DOCS)) - {"--help"}
+    help_text = run("--help").stdout + run("power", "--help").stdout
+    assert options
+    assert all(option in help_text for option in options)
