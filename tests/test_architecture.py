@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ ARROW = [
     "inference",
     "_spec",
     "report.text",
+    "report.comparison",
     "report",
     "result",
     "joint_result",
@@ -95,6 +97,12 @@ ARROW = [
     "datasets",
     "deep",
     "",
+    "testing",
+    "delimited",
+    "files",
+    "arguments",
+    "cli",
+    "__main__",
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))
 HEAVY = ("torch", "dask", "pandas", "matplotlib", "polars", "pyarrow", "sklearn")
@@ -143,6 +151,23 @@ def in_a_fresh_interpreter(code: str) -> str:
 def test_import_loads_nothing_heavy():
     code = f"import sys, tellapart; print([m for m in {HEAVY} if m in sys.modules])"
     assert in_a_fresh_interpreter(code) == "[]"
+
+
+def test_the_command_waits_for_nothing_to_print_its_help():
+    heavy = (*HEAVY, "numpy", "scipy", "narwhals")
+    code = (
+        "import sys; from tellapart.cli import main\ntry: main(['--help'])\n"
+        f"except SystemExit: print([m for m in {heavy} if m in sys.modules])"
+    )
+    assert in_a_fresh_interpreter(code).endswith("[]")
+
+
+def test_public_names_come_from_where_they_are_said_to_live():
+    for name, home in tellapart._HOME_OF.items():
+        assert getattr(tellapart, name) is getattr(import_module(home), name)
+    assert {*tellapart._HOME_OF, "datasets", "kernels", "__version__"} == set(tellapart.__all__) <= set(dir(tellapart))
+    with pytest.raises(AttributeError, match="no attribute 'tell_appart'"):
+        getattr(tellapart, "tell_" + "appart")
 
 
 def test_a_whole_test_on_arrays_loads_nothing_heavy():

@@ -13,23 +13,28 @@ Examples
 True
 """
 
-from tellapart import datasets, kernels
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tellapart._version import __version__
-from tellapart.classical import kfda_test, mmd_test
-from tellapart.inference.hotelling import ChiSquared
-from tellapart.inference.leave_one_out import DegreesOfFreedom
-from tellapart.inference.null import Normal, Permutation, Saddlepoint
-from tellapart.inference.prequential import Prequential
-from tellapart.inference.pvalue import permutation_pvalue
-from tellapart.inference.refit import Refit
-from tellapart.joint import tell_apart
-from tellapart.locations import mean_embedding_test, smooth_cf_test
-from tellapart.moments import snr
-from tellapart.procedure import power, sample_size, witness_test
-from tellapart.witness.estimator import FromEstimator
-from tellapart.witness.fisher import Fisher, Mean
-from tellapart.witness.optimised import OptimisedKernel
-from tellapart.witness.select import Select
+
+if TYPE_CHECKING:
+    from tellapart import datasets, kernels
+    from tellapart.classical import kfda_test, mmd_test
+    from tellapart.inference.hotelling import ChiSquared
+    from tellapart.inference.leave_one_out import DegreesOfFreedom
+    from tellapart.inference.null import Normal, Permutation, Saddlepoint
+    from tellapart.inference.prequential import Prequential
+    from tellapart.inference.pvalue import permutation_pvalue
+    from tellapart.inference.refit import Refit
+    from tellapart.joint import tell_apart
+    from tellapart.locations import mean_embedding_test, smooth_cf_test
+    from tellapart.moments import snr
+    from tellapart.procedure import power, sample_size, witness_test
+    from tellapart.witness.estimator import FromEstimator
+    from tellapart.witness.fisher import Fisher, Mean
+    from tellapart.witness.optimised import OptimisedKernel
+    from tellapart.witness.select import Select
 
 __all__ = [
     "ChiSquared",
@@ -58,3 +63,39 @@ __all__ = [
     "tell_apart",
     "witness_test",
 ]
+
+# Names are imported when they are first asked for, so that `tellapart --help` need not wait for SciPy.
+_HOMES = {
+    "classical": ("kfda_test", "mmd_test"),
+    "inference.hotelling": ("ChiSquared",),
+    "inference.leave_one_out": ("DegreesOfFreedom",),
+    "inference.null": ("Normal", "Permutation", "Saddlepoint"),
+    "inference.prequential": ("Prequential",),
+    "inference.pvalue": ("permutation_pvalue",),
+    "inference.refit": ("Refit",),
+    "joint": ("tell_apart",),
+    "locations": ("mean_embedding_test", "smooth_cf_test"),
+    "moments": ("snr",),
+    "procedure": ("power", "sample_size", "witness_test"),
+    "witness.estimator": ("FromEstimator",),
+    "witness.fisher": ("Fisher", "Mean"),
+    "witness.optimised": ("OptimisedKernel",),
+    "witness.select": ("Select",),
+}
+_HOME_OF = {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that it lives in; or a module of the package."""
+    if name in _HOME_OF:
+        found = getattr(import_module(_HOME_OF[name]), name)
+    elif name in ("datasets", "kernels"):
+        found = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -171,6 +171,8 @@ def as_table(data: Any, name: str) -> Table:
 
 def _unwrapped(data: Any, name: str) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """The values as a NumPy array of whatever type, and the column names of a data frame."""
+    if isinstance(data, Table):
+        return np.asarray(data.values), data.columns
     native = as_frame(data, name)
     if isinstance(native, nw.Series):
         return column_values(native, name, str(native.name or 0)), None

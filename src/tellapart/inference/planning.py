@@ -47,6 +47,35 @@ def snr_for(effect: float | HasMoments, n: float, m: float) -> float:
     return float(effect)
 
 
+def snr_found(n: int, m: int, power: float = 0.8, level: float = 0.05) -> float:
+    """The signal-to-noise ratio that is found with this power by n + m judging rows: `power_from_snr` turned round.
+
+    >>> round(snr_found(50, 50), 2)
+    0.25
+    """
+    checks.share("power", power, usual=0.8)
+    checks.share("level", level, usual=0.05)
+    return float((ndtri(1 - level) + ndtri(power)) / math.sqrt(n + m))
+
+
+def shift_of(snr: float, n: int, m: int) -> float:
+    """The shift of one column, in its standard deviations, whose best witness (the column) has this SNR.
+
+    >>> round(shift_of(0.25, 50, 50), 2)
+    0.5
+    """
+    return snr * (n + m) / math.sqrt(n * m)
+
+
+def relabellings_for(level: float) -> int:
+    """How many relabellings leave a test at this level its power: the smallest p-value is a fifth of the level.
+
+    >>> relabellings_for(0.05), relabellings_for(0.001)
+    (499, 4999)
+    """
+    return max(499, math.ceil(5 / checks.share("level", level, usual=0.05) - 1e-9) - 1)
+
+
 def power_from_snr(snr: float, n: float, m: float, level: float) -> float:
     """``1 - Phi(Phi^-1(1 - level) - sqrt(n + m) SNR)``.
 

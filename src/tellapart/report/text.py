@@ -36,6 +36,11 @@ def to_text(result: dict[str, Any], level: float = 0.05) -> str:
 
 def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
     """The same for the test without a split."""
+    return laid_out(verdict_sentence(result["pvalue"], level), joint_rows(result))
+
+
+def joint_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Labels and words of the test without a split."""
     sizes, draws = result["sizes"], result["draws"]
     tried = f", from {draws} relabellings of {result['exchanged']}" if draws else ""
     rows = [
@@ -47,7 +52,7 @@ def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
     rows += [(name, f"p = {loudest['pvalue']:.3g} by itself: {_loudest_words(loudest)}") for name, loudest in heard]
     rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _laid_out(result, rows, level)
+    return _schema_rows(result) + rows + _note_rows(result)
 
 
 def _effect_words(result: dict[str, Any]) -> str:
@@ -60,6 +65,11 @@ def _effect_words(result: dict[str, Any]) -> str:
 
 def to_several_text(result: dict[str, Any], level: float = 0.05) -> str:
     """A verdict on several samples, and a line for each pair."""
+    return laid_out(verdict_sentence(result["pvalue"], level), several_rows(result, level))
+
+
+def several_rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
+    """Labels and words of the test of several samples."""
     rows = [
         ("p-value", f"{result['pvalue']:.4g} that all are alike, exact, from {result['draws']} relabellings"),
         ("rows", f"{' + '.join(map(str, result['sizes']))} of {_columns(result['columns'])}"),
@@ -71,7 +81,7 @@ def to_several_text(result: dict[str, Any], level: float = 0.05) -> str:
         rows.append((f"{i} and {j}", f"{told}: p = {pair['pvalue']:.3g} allowing for all pairs{loudest}"))
     rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _laid_out(result, rows, level)
+    return _schema_rows(result) + rows + _note_rows(result)
 
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -119,9 +129,21 @@ def _loudest_words(loudest: dict[str, Any]) -> str:
 
 
 def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
-    lines = [verdict_sentence(result["pvalue"], level), ""]
-    differences = [("schema", difference) for difference in result.get("schema_differences", ())]
-    rows = differences + rows + [("note", note) for note in result.get("notes", ())]
+    everything = _schema_rows(result) + rows + _note_rows(result)
+    return laid_out(verdict_sentence(result["pvalue"], level), everything)
+
+
+def _schema_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    return [("schema", difference) for difference in result.get("schema_differences", ())]
+
+
+def _note_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    return [("note", note) for note in result.get("notes", ())]
+
+
+def laid_out(sentence: str, rows: list[tuple[str, str]]) -> str:
+    """A sentence, and below it labels beside their words, wrapped."""
+    lines = [sentence, ""]
     wide = max(11, *(len(label) for label, _ in rows))
     for label, words in rows:
         filled = textwrap.wrap(words, _WIDTH - wide - 4, break_on_hyphens=False) or [""]
