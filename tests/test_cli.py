@@ -198,14 +198,22 @@ def test_what_cannot_be_compared_is_said_of_its_file(capsys, put, tmp_path, two)
     first = two[0]
     one_row = put("one.csv", [1.5], [2.5], names=["u", "v"])
     assert trouble(capsys, first, one_row) == f"{one_row} must have at least 2 rows, got 1."
-    other = put("other.csv", *U.T, names=["u", "w"])
-    assert trouble(capsys, first, other).startswith(f"{first} and {other} must have the same columns.")
-    assert trouble(capsys, first, first, other).startswith(f"{first} and {other} must have the same columns.")
+    other = put("other.csv", *U.T, names=["w", "z"])
+    assert trouble(capsys, first, other).startswith(f"{first} and {other} must have a column that can be compared")
+    assert "must have a column that can be compared" in trouble(capsys, first, first, other)
     nested = str(tmp_path / "nested.parquet")
     pa.parquet.write_table(pa.table({"u": [[1.0], [2.0]]}), nested)
     assert trouble(capsys, nested, nested).startswith(f"{nested}: column 'u' is nested (list<")
     wide = put("wide.csv", *np.zeros((10_000, 3), dtype=int))
     assert trouble(capsys, wide, wide).startswith(f"{wide}: has 10000 columns, more than the 2000 that can be compared")
+
+
+def test_columns_of_one_file_only_are_said_and_the_common_ones_compared(capsys, put, two):
+    other = put("other.csv", *U.T, names=["u", "w"])
+    assert main([two[0], other]) in (0, 1)
+    said = capsys.readouterr().out
+    assert "column 'v' is only in x, and was not compared" in said
+    assert "column 'w' is only in y, and was not compared" in said
 
 
 def test_power(capsys):

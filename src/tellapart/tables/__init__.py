@@ -216,10 +216,11 @@ def _nothing_to_compare(
     constant = [c for c in left_out if c.why != IDENTIFIER]
     if not constant:
         said = [*_left_out_words(left_out), *(d.text for d in schema)]
-        raise ValueError(f"{_listed(names)} must have a column that can be compared, but {'; '.join(said)}.")
-    samples = tuple(np.zeros((len(c.values), 1)) for c in compared[0])
+        samples = " and ".join(f"`{name}`" for name in names)
+        raise ValueError(f"{samples} must have a column that can be compared, but {'; '.join(said)}.")
+    rows = tuple(np.zeros((len(c.values), 1)) for c in compared[0])
     label = (constant[0].source,)
-    return Encoded(samples, label, label, schema, _left_out_words(left_out), Encoding((Constant(*label),)))
+    return Encoded(rows, label, label, schema, _left_out_words(left_out), Encoding((Constant(*label),)))
 
 
 def _encoded_words(encoding: Encoding) -> tuple[str, ...]:
