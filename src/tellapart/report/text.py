@@ -31,7 +31,8 @@ def verdict_sentence(pvalue: float, level: float) -> str:
 
 def to_text(result: dict[str, Any], level: float = 0.05) -> str:
     """A verdict in a sentence, then how it came about."""
-    return _laid_out(result, _rows(result, level), level)
+    rows = _between_schema_and_notes(result, _rows(result, level))
+    return laid_out(verdict_sentence(result["pvalue"], level), rows)
 
 
 def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -52,7 +53,7 @@ def joint_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [(name, f"p = {loudest['pvalue']:.3g} by itself: {_loudest_words(loudest)}") for name, loudest in heard]
     rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _schema_rows(result) + rows + _note_rows(result)
+    return _between_schema_and_notes(result, rows)
 
 
 def _effect_words(result: dict[str, Any]) -> str:
@@ -81,7 +82,7 @@ def several_rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
         rows.append((f"{i} and {j}", f"{told}: p = {pair['pvalue']:.3g} allowing for all pairs{loudest}"))
     rows.append(("computed", f"from {result['computed']}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _schema_rows(result) + rows + _note_rows(result)
+    return _between_schema_and_notes(result, rows)
 
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -95,7 +96,7 @@ def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
     if "ridge" in result["choices"]:
         rows.append(("ridge", f"{_number(result['choices']['ridge']):.3g}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return _laid_out(result, rows, level)
+    return laid_out(verdict_sentence(result["pvalue"], level), _between_schema_and_notes(result, rows))
 
 
 def _classical_rows(result: dict[str, Any]) -> str:
@@ -128,17 +129,10 @@ def _loudest_words(loudest: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _laid_out(result: dict[str, Any], rows: list[tuple[str, str]], level: float) -> str:
-    everything = _schema_rows(result) + rows + _note_rows(result)
-    return laid_out(verdict_sentence(result["pvalue"], level), everything)
-
-
-def _schema_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    return [("schema", difference) for difference in result.get("schema_differences", ())]
-
-
-def _note_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    return [("note", note) for note in result.get("notes", ())]
+def _between_schema_and_notes(result: dict[str, Any], rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What differs between the tables themselves comes first, remarks come last."""
+    schema = [("schema", difference) for difference in result.get("schema_differences", ())]
+    return schema + rows + [("note", note) for note in result.get("notes", ())]
 
 
 def laid_out(sentence: str, rows: list[tuple[str, str]]) -> str:
