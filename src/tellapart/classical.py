@@ -27,7 +27,7 @@ from tellapart.inference.classical_statistics import (
 )
 from tellapart.inference.exchange import Exchange, PerSample
 from tellapart.inference.null import Permutation
-from tellapart.kernels import Gaussian, Kernel, as_kernel, kernel_matrix
+from tellapart.kernels import Kernel, kernel_matrix
 from tellapart.pairs import Pairs
 from tellapart.samples import Samples, as_samples
 from tellapart.split import Split, TrainShare, no_split, split_samples, training_size
@@ -99,6 +99,7 @@ def mmd_test(
     --------
     >>> import numpy as np
     >>> from tellapart.datasets import blobs
+    >>> from tellapart.kernels import Gaussian
     >>> x, y = blobs(200, theta=np.pi / 4, rng=0)
     >>> mmd_test(x, y, kernel=Gaussian(0.2), rng=0).pvalue
     0.009
@@ -174,6 +175,7 @@ def kfda_test(
     --------
     >>> import numpy as np
     >>> from tellapart.datasets import blobs
+    >>> from tellapart.kernels import Gaussian
     >>> x, y = blobs(100, theta=np.pi / 4, rng=0)
     >>> kfda_test(x, y, kernel=Gaussian(0.2), rng=0).pvalue
     0.002
@@ -271,10 +273,7 @@ def _finite_ridge(ridge: Any) -> float:
 def _centred_matrix(kernel: Any, split: Split, rng: np.random.Generator) -> tuple[Kernel, Matrix]:
     """The kernel, learned or resolved, and its centred matrix on the rows that judge: zero where all are identical."""
     rows = split.test.pooled
-    if learns_kernel(kernel):
-        resolved = kernel_for(kernel, split.train, rng)
-    else:
-        resolved = as_kernel(kernel or Gaussian()).resolved(rows, rng)
+    resolved = kernel_for(kernel, split.train if learns_kernel(kernel) else split.test, rng)
     k = kernel_matrix(resolved, Pairs(rows, rows))
     if not is_flat(k):
         return resolved, centred(k)
