@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -75,6 +76,15 @@ def test_the_library_of_a_frame_does_not_matter(first, second):
     assert (table.columns, table.notes, table.schema) == (expected.columns, expected.notes, expected.schema)
     for mine, other in zip(table.samples, expected.samples, strict=True):
         assert_array_equal(mine, other)
+
+
+def test_relations_of_duckdb_are_tables():
+    tables = [pa.table(mixed(40, seed)).drop_columns("took") for seed in (0, 1)]
+    x, y = map(duckdb.from_arrow, tables)
+    assert_array_equal(encoded(x, y).samples[1], encoded(*tables).samples[1])
+    interval = duckdb.sql("select interval 1 month as took")
+    with pytest.raises(TypeError, match="got month_day_nano_interval in column 'took'"):
+        encoded(interval, interval)
 
 
 MIXED = pd.DataFrame(mixed(30, 2))

@@ -202,7 +202,9 @@ def as_frame(data: Any, name: str) -> FrameOrSeries | None:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
     if isinstance(native, nw.LazyFrame):
-        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first, or .arrow() in DuckDB.")
+        if native.implementation.is_duckdb():  # a relation: what DuckDB users have in place of a frame
+            return native.collect()
+        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
     return native if isinstance(native, nw.DataFrame | nw.Series) else None
 
 

@@ -142,7 +142,9 @@ def _python_kind(python: type) -> Kind | None:
 
 def _refusal(series: nw.Series[Any], name: str, label: str) -> TypeError:
     dtype = series.dtype
-    said = getattr(series.to_native(), "dtype", dtype) if dtype in (nw.Unknown, nw.Object) else dtype
+    native = series.to_native()
+    known = dtype not in (nw.Unknown, nw.Object)
+    said = dtype if known else getattr(native, "dtype", None) or getattr(native, "type", dtype)
     return TypeError(
         f"`{name}` must have columns of numbers, booleans, text, categories, dates or times, got {said} in column "
         f"'{label}'. Encode it as numbers on the pooled rows of all samples, or drop it."
