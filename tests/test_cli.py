@@ -212,8 +212,29 @@ def test_columns_of_one_file_only_are_said_and_the_common_ones_compared(capsys, 
     other = put("other.csv", *U.T, names=["u", "w"])
     assert main([two[0], other]) in (0, 1)
     said = capsys.readouterr().out
-    assert "column 'v' is only in x, and was not compared" in said
-    assert "column 'w' is only in y, and was not compared" in said
+    said = " ".join(said.split())
+    assert f"column 'v' is only in {two[0]}, and was not compared" in said
+    assert f"column 'w' is only in {other}, and was not compared" in said
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_every_output_calls_the_samples_by_their_files(capsys, put, form, count):
+    days = [f"2024-0{month}-{day:02d}" for month in (1, 2) for day in range(1, 29)]
+    first = put("first", days[:28], range(28), names=["day", "n"])
+    second, third = (put(name, days[28:], names=["day"]) for name in ("second", "third"))
+    files = [first, second, third][:count]
+    main([*files, "--format", form])
+    said = " ".join(capsys.readouterr().out.split()).replace("\\_", "_")
+    assert f"column 'n' is only in {first}, and was not compared" in said
+    assert f"dates of 'day' do not overlap, which alone tells {' and '.join(files)} apart" in said
+
+
+def test_a_file_given_twice_has_two_names(capsys, put, two):
+    other = put("other.csv", *U.T, names=["u", "w"])
+    main([two[0], two[0], other])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"column 'v' is only in {two[0]} (1) and {two[0]} (2), and was not compared" in said
 
 
 def test_power(capsys):

@@ -229,7 +229,7 @@ def test_samples_of_two_periods_are_explained():
     march, april = (pd.date_range(f"2024-0{m}-01", periods=20, freq="D") for m in (3, 4))
     result = tell_apart(*pair(march, april, "when"), rng=0)
     assert result.pvalue < 0.05
-    assert "dates of 'when' do not overlap, which alone tells 'x', 'y' apart" in " ".join(result.notes)
+    assert "dates of 'when' do not overlap, which alone tells x and y apart" in " ".join(result.notes)
     assert not any("overlap" in note for note in encoded(*pair(march, march, "when")).notes)
 
 
@@ -361,7 +361,10 @@ def test_several_tables():
     x, y = pd.DataFrame(mixed(20, 0)), pd.DataFrame(mixed(20, 1))
     z = pl.DataFrame(mixed(20, 2)).drop("rooms")
     result = tell_apart({"x": x, "y": y, "z": z}, rng=0)
-    assert result.schema_differences == ("column 'rooms' is only in sample 0 and sample 1, and was not compared",)
+    assert result.schema_differences == ("column 'rooms' is only in x and y, and was not compared",)
+    numbered = tell_apart([x, y, z], rng=0)
+    assert numbered.schema_differences == ("column 'rooms' is only in sample 0 and sample 1, and was not compared",)
+    assert numbered.pvalue == result.pvalue
     assert any("encoded as" in note for note in result.notes)
     assert str(SeveralResult.from_dict(result.to_dict())) == str(result)
 

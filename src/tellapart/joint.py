@@ -18,7 +18,7 @@ from tellapart._threads import one_blas_thread
 from tellapart._version import __version__
 from tellapart.inference.certificate import Certificate, certify
 from tellapart.inference.ensemble import prepared
-from tellapart.inference.exchange import Exchange, PerSample, sample_names
+from tellapart.inference.exchange import Exchange, PerSample
 from tellapart.inference.folds import PooledRows
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid
 from tellapart.inference.null import Permutation
@@ -29,7 +29,7 @@ from tellapart.inference.whole_sample import as_families, as_ridges
 from tellapart.joint_result import Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
 from tellapart.procedure import as_learner
-from tellapart.samples import Samples, listed_samples
+from tellapart.samples import Samples, listed_samples, sample_names
 from tellapart.several_result import SeveralResult
 from tellapart.tables import encoded
 from tellapart.witness.select import Select
@@ -69,7 +69,8 @@ def tell_apart(
     x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
         The samples, at least 2 rows each. Data frames are matched by column name, and columns that are no numbers, or
         have missing values, are encoded on the pooled rows (:mod:`tellapart.tables`). Several samples: a list of them
-        as `x`, and no `y`. With a precomputed kernel: any sequences.
+        as `x`, and no `y`; or a dict, whose keys name them in what is said of their tables. With a precomputed
+        kernel: any sequences.
     kernels : BandwidthGrid, kernel, or sequence of them, optional
         Default: five Gaussian and five Laplace kernels whose bandwidths span the distances among the pooled rows, after
         every column is divided by its spread (its interquartile range), so that neither units nor outliers matter.
@@ -322,17 +323,19 @@ def _as_parts(x: Any, y: Any, kernels: Any) -> Parts:
     listed = [kernels] if isinstance(kernels, Precomputed) else kernels
     if isinstance(listed, Sequence) and any(isinstance(k, Precomputed) for k in listed):
         return _numbered_parts(x, y, listed)
-    table = encoded(*listed_samples(x)) if y is None else encoded(x, y)
+    samples = listed_samples(x) if y is None else [x, y]
+    names = sample_names(x, y)
+    table = encoded(*samples, names=names)
     parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema))
-    for name, rows in zip(sample_names(len(parts.rows)), parts.rows, strict=True):
+    for name, rows in zip(names, parts.rows, strict=True):
         if len(rows) < 2:
-            raise ValueError(f"{name} must have at least 2 rows, got {len(rows)}.")
+            raise ValueError(f"`{name}` must have at least 2 rows, got {len(rows)}.")
     return parts
 
 
 def _numbered_parts(x: Any, y: Any, kernels: Sequence[Any]) -> Parts:
     """Rows as numbers of rows of a precomputed matrix."""
-    sizes = [len(x), len(y)] if y is not None else [len(part) for part in x]
+    sizes = [len(part) for part in (listed_samples(x) if y is None else (x, y))]
     for kernel in kernels:
         if isinstance(kernel, BandwidthGrid) or not isinstance(kernel, Precomputed):
             raise TypeError(f"`kernels`: precomputed matrices go with precomputed matrices only, got {kernel!r}.")

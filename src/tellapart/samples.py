@@ -135,6 +135,17 @@ def listed_samples(samples: Any) -> list[Any]:
     return list(samples)
 
 
+def sample_names(samples: Any, y: Any = None) -> tuple[str, ...]:
+    """What schema differences and notes call the samples: by the keys of a dict, or by their places.
+
+    >>> sample_names([1.0], [2.0]), sample_names({"May": [1.0], "June": [2.0]}), sample_names([[1.0]] * 3)[2]
+    (('x', 'y'), ('May', 'June'), 'sample 2')
+    """
+    if y is None and isinstance(samples, dict):
+        return tuple(str(name) for name in samples)
+    return ("x", "y") if y is not None or len(samples) == 2 else tuple(f"sample {i}" for i in range(len(samples)))
+
+
 def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str = "z") -> FloatArray:
     """Further rows for a witness that was learned on `n_columns` columns, matched by name where there are names."""
     table = as_table(z, name)

@@ -38,6 +38,7 @@ from tellapart.samples import (
     is_numeric,
     refuse_lost_digits,
     refuse_missing,
+    sample_names,
 )
 from tellapart.tables.choice import IDENTIFIER, encoder_for
 from tellapart.tables.encoders import Constant, Encoder, LeftOut, shortened
@@ -118,7 +119,7 @@ class Encoded:
         return Samples(self.samples[0], self.samples[1], self.columns)
 
 
-def encoded(x: Any, y: Any, *more: Any) -> Encoded:
+def encoded(*samples: Any, names: Sequence[str] | None = None) -> Encoded:
     """Samples of any accepted kind as numbers; data frames of any types of columns are encoded on their pooled rows.
 
     Frames of complete numbers, and everything that is no frame, are taken as they are: then the message about bad
@@ -126,8 +127,10 @@ def encoded(x: Any, y: Any, *more: Any) -> Encoded:
 
     Parameters
     ----------
-    x, y, *more : data frames, series, arrays, lists or tensors
-        Data frames are matched by column name.
+    *samples : data frames, series, arrays, lists or tensors
+        Two or more. Data frames are matched by column name.
+    names : sequence of str, optional
+        What schema differences and notes call the samples. Default: x and y, or sample 0, sample 1, ...
 
     Examples
     --------
@@ -142,15 +145,14 @@ def encoded(x: Any, y: Any, *more: Any) -> Encoded:
     >>> table.schema[0].text
     "column 'plan' is only in x, and was not compared"
     """
-    given = (x, y, *more)
-    names = ("x", "y") if not more else tuple(f"sample {i}" for i in range(len(given)))
-    frames = [as_frame(data, name) for data, name in zip(given, names, strict=True)]
+    names = sample_names(samples) if names is None else names
+    frames = [as_frame(data, name) for data, name in zip(samples, names, strict=True)]
     known = [f for f in frames if f is not None]
     if len(known) < len(frames):
-        return _as_they_are(given)
+        return _as_they_are(samples)
     if all(_is_plain(frame) for frame in known) and len({_types(frame) for frame in known}) == 1:
         listed = [distinct_names(f, n) for f, n in zip(known, names, strict=True) if isinstance(f, nw.DataFrame)]
-        return _as_they_are(given, other_orders(listed, names))
+        return _as_they_are(samples, other_orders(listed, names))
     return _fitted(*compared_columns(_tables(known, names), names), names)
 
 
@@ -252,7 +254,7 @@ def _apart_in_time(used: Sequence[tuple[Encoder, Sequence[Column]]], names: Sequ
         spans = sorted((np.nanmin(c.values), np.nanmax(c.values)) for c in known if not c.missing.all())
         if any(earlier[1] < later[0] for earlier, later in pairwise(spans)):
             apart.append(encoder.source)
-    alone = f"which alone tells {_listed(names)} apart: drop them to compare the rest"
+    alone = f"which alone tells {' and '.join(names)} apart: drop them to compare the rest"
     return (f"dates of {_listed(apart)} do not overlap, {alone}",) if apart else ()
 
 
