@@ -14,7 +14,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart._arrays import FloatArray, IndexArray, to_numpy
+from tellapart import _arrow
+from tellapart._arrays import FloatArray, IndexArray, chunks, to_numpy
 
 FrameOrSeries = nw.DataFrame[Any] | nw.Series[Any]
 
@@ -257,10 +258,20 @@ def column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]
             "Encode it as numbers on the pooled rows of both samples, or drop it; tell_apart and witness_test do so "
             "where all samples are data frames."
         )
-    if column.null_count() > 0 or dtype.is_decimal():
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    values: NDArray[Any] = column.to_numpy()
+    values = raw_numbers(column)
     _refuse_large_integers(values, name)
+    return values
+
+
+def raw_numbers(column: nw.Series[Any]) -> NDArray[Any]:
+    """A column of numbers or booleans as it is stored, or floats with NaN where some are missing."""
+    if column.implementation.is_pyarrow():
+        return _arrow.numbers(column.to_native())
+    if column.null_count() > 0 or column.dtype.is_decimal():
+        floats = np.float32 if column.dtype == nw.Float32 else np.float64
+        wanted = nw.Float32 if column.dtype == nw.Float32 else nw.Float64
+        return np.asarray(column.cast(wanted).to_numpy(), dtype=floats)
+    values: NDArray[Any] = column.to_numpy()
     return values
 
 
@@ -287,9 +298,9 @@ def _refuse_large_integers(values: NDArray[Any], name: str) -> None:
 
 def refuse_missing(table: Table, name: str) -> None:
     """Only finite values, or an error that counts the others by column."""
-    finite = np.isfinite(table.values)
-    if finite.all():
+    if all(np.isfinite(table.values[rows]).all() for rows in chunks(len(table.values), table.values.shape[1], 2**20)):
         return
+    finite = np.isfinite(table.values)
     bad_columns = np.flatnonzero(~finite.all(axis=0))
     listed = ", ".join(f"{table.name_of(j)} ({np.sum(~finite[:, j])})" for j in bad_columns[:5])
     more = f" and {len(bad_columns) - 5} more" if len(bad_columns) > 5 else ""
