@@ -1,10 +1,12 @@
 """Power lost by encoding a table without thinking, against an encoding by hand, on census data (Adult, UCI).
 
 ``python -m benchmarks.tables [trials]`` writes `benchmarks/results/tables.json`: rejections of `tell_apart` at level
-0.05 on the same draws, for four ways to make the same mixed table into numbers. The file is read from the folder that
+0.05 on the same draws, for five ways to make the same mixed table into numbers. The file is read from the folder that
 `TELLAPART_DATA` names; the question marks in it are missing values.
 
-- *as it comes*: the data frames themselves, encoded by :mod:`tellapart.tables`.
+- *as it comes*: the data frames themselves, encoded by :mod:`tellapart.tables`; a column that is encoded as several
+  weighs as much as one.
+- *unweighted*: the same numbers as arrays, where every encoded column weighs as much as another.
 - *by hand*: by someone who knows the columns. Education in years, logarithms of gains, a handful of groups.
 - *one-hot*: a column of zeros and ones for every level and for what is missing.
 - *codes*: levels numbered in the order of the alphabet, missing -1.
@@ -81,6 +83,16 @@ def older(rng: np.random.Generator) -> Frames:
     return drawn(rng, 200, lambda t: np.exp(t["age"].to_numpy() / 50))
 
 
+def longer_hours(rng: np.random.Generator) -> Frames:
+    return drawn(rng, 200, lambda t: np.exp(t["hours_per_week"].to_numpy() / 50))
+
+
+def age_of_another(rng: np.random.Generator) -> Frames:
+    """Ages belong to other rows: every column by itself is as before."""
+    x, y = drawn(rng, 200)
+    return x, y.assign(age=rng.permutation(y["age"].to_numpy()))
+
+
 def no_association(rng: np.random.Generator) -> Frames:
     """Education belongs to another row: every column by itself is as before."""
     x, y = drawn(rng, 200)
@@ -99,6 +111,8 @@ PROBLEMS = (
     one_new_country,
     missing_more,
     older,
+    longer_hours,
+    age_of_another,
     no_association,
     nothing,
 )
@@ -152,7 +166,8 @@ def codes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 WAYS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Rows]] = {
-    "as it comes": lambda x, y: encoded(x, y).samples,
+    "as it comes": lambda x, y: (x, y),
+    "unweighted": lambda x, y: encoded(x, y).samples,
     "by hand": pooled(by_hand),
     "one-hot": pooled(one_hot),
     "codes": pooled(codes),
@@ -161,18 +176,22 @@ WAYS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Rows]] = {
 
 def measured(problem: Callable[[np.random.Generator], Frames], trials: int) -> dict:
     """Rejections of every way on the same draws, its columns, and its CPU seconds for a test."""
-    rejected, columns, seconds = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0.0)
+    rejected, columns = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
+    logarithms, seconds = dict.fromkeys(WAYS, 0.0), dict.fromkeys(WAYS, 0.0)
     for trial in range(trials):
         x, y = problem(np.random.default_rng([SEED, trial]))
         for name, way in WAYS.items():
             begun = time.process_time()
             rows = way(x, y)
-            rejected[name] += tell_apart(*rows, null=NULL, rng=trial).pvalue <= LEVEL
+            result = tell_apart(*rows, null=NULL, rng=trial)
+            rejected[name] += result.pvalue <= LEVEL
+            logarithms[name] += np.log(result.pvalue) / trials
             seconds[name] += (time.process_time() - begun) / trials
-            columns[name] = rows[0].shape[1]
+            columns[name] = result.sizes.columns
     return {
         "problem": problem.__name__.replace("_", " "),
         "power": {name: count / trials for name, count in rejected.items()},
+        "mean_log_pvalue": {name: round(value, 3) for name, value in logarithms.items()},
         "columns of the last draw": columns,
         "cpu_seconds": {name: round(spent, 3) for name, spent in seconds.items()},
     }

@@ -28,6 +28,7 @@ from tellapart.inference.several import heard_several
 from tellapart.inference.whole_sample import as_families, as_ridges
 from tellapart.joint_result import Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
+from tellapart.pairs import Shares
 from tellapart.procedure import as_learner
 from tellapart.samples import Samples, listed_samples, sample_names
 from tellapart.several_result import SeveralResult
@@ -148,6 +149,7 @@ class Parts:
     numbered: bool
     notes: tuple[str, ...] = ()
     schema_differences: tuple[str, ...] = ()
+    shares: Shares = None
 
     @property
     def constant(self) -> bool:
@@ -156,7 +158,7 @@ class Parts:
 
     @property
     def samples(self) -> Samples:
-        return Samples(self.rows[0], self.rows[1], self.columns)
+        return Samples(self.rows[0], self.rows[1], self.columns, self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +206,7 @@ class Made:
             rows, units = np.concatenate(self.parts.rows), self.exchange.unit_of_row
             labels = self.exchange.relabellings(int(null.n_permutations), self.rng)
             strata = self.exchange.stratum[units]
-            refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata)
+            refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata, shares=self.parts.shares)
             return self._result(
                 refitted.statistic,
                 refitted.pvalue,
@@ -258,7 +260,7 @@ class Made:
         ridges, memory = as_ridges(self.used["ridges"]), checks.positive("memory", self.used["memory"])
         draws = int(null.n_permutations)
         kernels = self.used["kernels"]
-        rows, exchange = PooledRows(self.parts.rows, self.order), self.exchange.shuffled(self.order)
+        rows, exchange = PooledRows(self.parts.rows, self.order, self.parts.shares), self.exchange.shuffled(self.order)
         return prepared(rows, kernels, ridges, families, exchange, draws, 1e9 * memory, self.rng)
 
     def _in_place(self, values: Values | None) -> Values | None:
@@ -326,7 +328,8 @@ def _as_parts(x: Any, y: Any, kernels: Any) -> Parts:
     samples = listed_samples(x) if y is None else [x, y]
     names = sample_names(x, y)
     table = encoded(*samples, names=names)
-    parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema))
+    schema = tuple(d.text for d in table.schema)
+    parts = Parts(table.samples, table.columns, False, table.notes, schema, table.shares)
     for name, rows in zip(names, parts.rows, strict=True):
         if len(rows) < 2:
             raise ValueError(f"`{name}` must have at least 2 rows, got {len(rows)}.")

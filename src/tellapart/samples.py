@@ -37,11 +37,16 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Two checked samples: `x` of shape (n, d) and `y` of shape (m, d), with the names of their columns."""
+    """Two checked samples: `x` of shape (n, d) and `y` of shape (m, d), with the names of their columns.
+
+    `shares` says what part of its source each column is, where several columns are made of one: see
+    :func:`tellapart.pairs.column_spreads`.
+    """
 
     x: FloatArray
     y: FloatArray
     columns: tuple[str, ...] | None = None
+    shares: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -58,7 +63,7 @@ class Samples:
 
     def take(self, rows_x: IndexArray, rows_y: IndexArray) -> Samples:
         """The given rows of each sample."""
-        return Samples(self.x[rows_x], self.y[rows_y], self.columns)
+        return Samples(self.x[rows_x], self.y[rows_y], self.columns, self.shares)
 
 
 @dataclass(frozen=True, eq=False)

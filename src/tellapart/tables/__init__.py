@@ -18,6 +18,7 @@ dependency, where narwhals reads every frame as it is. Runs of characters and th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -25,6 +26,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart._arrays import FloatArray, chunks
 from tellapart.samples import (
@@ -124,9 +126,23 @@ class Encoded:
     encoding: Encoding | None = None
 
     @property
+    def shares(self) -> NDArray[np.float64] | None:
+        """What part of its source each column is: 1/K of one that was encoded as K; None where all are their own.
+
+        >>> import pandas as pd
+        >>> x, y = pd.DataFrame({"n": [1, 2, 4], "k": ["a", "b", "c"]}), pd.DataFrame({"n": [3], "k": ["b"]})
+        >>> encoded(x, y).shares.round(2)
+        array([1.  , 0.33, 0.33, 0.33])
+        """
+        columns_of_source = Counter(self.sources or ())
+        if max(columns_of_source.values(), default=1) == 1:
+            return None
+        return np.array([1 / columns_of_source[source] for source in self.sources or ()])
+
+    @property
     def two(self) -> Samples:
         """The first two samples, for the tests of two."""
-        return Samples(self.samples[0], self.samples[1], self.columns)
+        return Samples(self.samples[0], self.samples[1], self.columns, self.shares)
 
 
 def encoded(*samples: Any, names: Sequence[str] | None = None) -> Encoded:
