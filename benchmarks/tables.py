@@ -1,8 +1,8 @@
 """Power lost by encoding a table without thinking, against an encoding by hand, on census data (Adult, UCI).
 
-``python -m benchmarks.tables [trials]`` writes `benchmarks/results/tables.json`: rejections of `tell_apart` at level
-0.05 on the same draws, for five ways to make the same mixed table into numbers. The file is read from the folder that
-`TELLAPART_DATA` names; the question marks in it are missing values.
+``python -m benchmarks.tables [trials [way ...]]`` writes `benchmarks/results/tables.json`: rejections of `tell_apart`
+at level 0.05 on the same draws, for five ways to make the same mixed table into numbers, or some of them. The file is
+read from the folder that `TELLAPART_DATA` names; the question marks in it are missing values.
 
 - *as it comes*: the data frames themselves, encoded by :mod:`tellapart.tables`; a column that is encoded as several
   weighs as much as one.
@@ -15,9 +15,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -174,15 +175,15 @@ WAYS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Rows]] = {
 }
 
 
-def measured(problem: Callable[[np.random.Generator], Frames], trials: int) -> dict:
+def measured(problem: Callable[[np.random.Generator], Frames], trials: int, ways: Sequence[str]) -> dict:
     """Rejections of every way on the same draws, its columns, and its CPU seconds for a test."""
-    rejected, columns = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
-    logarithms, seconds = dict.fromkeys(WAYS, 0.0), dict.fromkeys(WAYS, 0.0)
+    rejected, columns = dict.fromkeys(ways, 0), dict.fromkeys(ways, 0)
+    logarithms, seconds = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0.0)
     for trial in range(trials):
         x, y = problem(np.random.default_rng([SEED, trial]))
-        for name, way in WAYS.items():
+        for name in ways:
             begun = time.process_time()
-            rows = way(x, y)
+            rows = WAYS[name](x, y)
             result = tell_apart(*rows, null=NULL, rng=trial)
             rejected[name] += result.pvalue <= LEVEL
             logarithms[name] += np.log(result.pvalue) / trials
@@ -198,23 +199,23 @@ def measured(problem: Callable[[np.random.Generator], Frames], trials: int) -> d
 
 
 def main(arguments: list[str]) -> None:
-    trials = int(arguments[0]) if arguments else 200
+    trials, ways = int(arguments[0]) if arguments else 200, arguments[1:] or list(WAYS)
     if not (folder() / ADULT).is_file():
         sys.exit(f"There is no {ADULT} in {folder()}. Name the folder that has it in TELLAPART_DATA.")
-    figures = []
-    for problem in PROBLEMS:
-        figures.append(measured(problem, trials))
-        print(f"{figures[-1]['problem']:<20}", *(f"{k} {v:.2f}  " for k, v in figures[-1]["power"].items()), flush=True)
     written = {
-        "command": f"python -m benchmarks.tables {trials}",
+        "command": " ".join(["python -m benchmarks.tables", *map(shlex.quote, arguments)]),
         "trials": trials,
         "level": LEVEL,
         "null": repr(NULL),
         "seed": SEED,
         "machine": machine(),
-        "figures": figures,
+        "figures": [],
     }
-    (RESULTS / "tables.json").write_text(json.dumps(written, indent=1) + "\n")
+    for problem in PROBLEMS:
+        found = measured(problem, trials, ways)
+        print(f"{found['problem']:<20}", *(f"{k} {v:.2f}  " for k, v in found["power"].items()), flush=True)
+        written["figures"].append(found)
+        (RESULTS / "tables.json").write_text(json.dumps(written, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def test_a_file_holds_the_options(capsys, tmp_path, two):
         ([LAST, os.path.dirname(THIS)], "is a directory"),
         ([LAST, THIS, "--level", "5"], "--level must lie strictly between 0 and 1, got 5"),
         ([LAST, THIS, "--seed", "-1"], "--seed must be at least 0"),
-        ([LAST, THIS, "--memory", "0"], "`memory` must be positive and finite, got 0.0"),
+        ([LAST, THIS, "--memory", "0"], "--memory must be positive and finite, got 0.0"),
         ([LAST, THIS, "--effect-at-least", "1"], "--effect-at-least must be at least 0 and less than 1"),
         ([LAST, THIS, "--effect-at-least", ".1", "--pairs"], "needs independent rows and cannot go with --pairs"),
         ([LAST, THIS, LAST, "--effect-at-least", ".1"], "--effect-at-least compares two samples, got 3"),

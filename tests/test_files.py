@@ -119,6 +119,14 @@ def test_types_are_inferred_from_all_rows(put):
     assert sheet.columns["m"].null_count == sheet.n - 1
 
 
+@pytest.mark.parametrize("rows", [60, LONGEST_LINE // 50])
+def test_line_ends_in_quotes(put, rows):
+    """Also where a block of the file ends within the quotes."""
+    sheet = read(put("u,v\n" + "".join(f'{i},"line one\nline {i % 3}, {"x" * 60}"\n' for i in range(rows))))
+    assert sheet.n == rows
+    assert len(set(sheet.columns["v"].to_pylist())) == 3
+
+
 def test_text_dates_and_missing_entries_stay_what_they_are(put):
     sheet = read(put('name,day,seen,"a,b"\n"Smith, J",2024-02-29,true,\n,2024-03-01,false,NA\n'))
     assert list(sheet.columns) == ["name", "day", "seen", "a,b"]

@@ -171,6 +171,8 @@ def _in_the_words_of_files(names: Sequence[str]) -> Iterator[None]:
             message, second = message[found.end() :], int(found[1])
         for called, name in [("x", names[0]), ("y", names[second]), *((name, name) for name in names)]:
             message = message.replace(f"`{called}`", name)
+        for option in ("groups", "strata", "pairs", "blocks", "weights", "memory"):
+            message = message.replace(f"`{option}`", f"--{option}")
         raise ValueError(message) from error
 
 

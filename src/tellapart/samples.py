@@ -264,7 +264,7 @@ def column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]
             "where all samples are data frames."
         )
     values = raw_numbers(column)
-    _refuse_large_integers(values, name)
+    _refuse_large_integers(values, name, f" in column '{label}'")
     return values
 
 
@@ -290,13 +290,13 @@ def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
     return values.astype(target, copy=False)
 
 
-def _refuse_large_integers(values: NDArray[Any], name: str) -> None:
+def _refuse_large_integers(values: NDArray[Any], name: str, where: str = "") -> None:
     if values.dtype.kind not in "ui" or values.size == 0:
         return
     largest = max(int(values.max()), int(values.min()), key=abs)
     if abs(largest) > 2**53:
         raise ValueError(
-            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {largest}. "
+            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {largest}{where}. "
             "Subtract a common offset from both samples first, or drop the column if it is an identifier."
         )
 
