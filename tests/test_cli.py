@@ -291,6 +291,14 @@ def test_standard_input(capsys, monkeypatch, two):
     assert "against standard input (40 rows)" in " ".join(capsys.readouterr().out.split())
 
 
+def test_standard_input_may_be_any_kind(tmp_path, two):
+    pa.parquet.write_table(pa.table({"u": V[:, 0], "v": V[:, 1]}), tmp_path / "current.parquet")
+    with open(tmp_path / "current.parquet", "rb") as current:
+        done = subprocess.run([sys.executable, "-m", "tellapart", two[0], "-"], stdin=current, capture_output=True)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"standard input (40" in done.stdout
+
+
 def run(*arguments, **more):
     return subprocess.run([sys.executable, "-m", "tellapart", *arguments], capture_output=True, text=True, **more)
 
