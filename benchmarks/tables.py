@@ -1,10 +1,12 @@
 """Power lost by encoding a table without thinking, against an encoding by hand, on census data (Adult, UCI).
 
-``python -m benchmarks.tables [trials]`` writes `benchmarks/results/tables.json`: rejections of `tell_apart` at level
-0.05 on the same draws, for four ways to make the same mixed table into numbers. The file is read from the folder that
-`TELLAPART_DATA` names; the question marks in it are missing values.
+``python -m benchmarks.tables [trials [way ...]]`` writes `benchmarks/results/tables.json`: rejections of `tell_apart`
+at level 0.05 on the same draws, for five ways to make the same mixed table into numbers, or some of them. The file is
+read from the folder that `TELLAPART_DATA` names; the question marks in it are missing values.
 
-- *as it comes*: the data frames themselves, encoded by :mod:`tellapart.tables`.
+- *as it comes*: the data frames themselves, encoded by :mod:`tellapart.tables`; a column that is encoded as several
+  weighs as much as one.
+- *unweighted*: the same numbers as arrays, where every encoded column weighs as much as another.
 - *by hand*: by someone who knows the columns. Education in years, logarithms of gains, a handful of groups.
 - *one-hot*: a column of zeros and ones for every level and for what is missing.
 - *codes*: levels numbered in the order of the alphabet, missing -1.
@@ -13,9 +15,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -81,6 +84,16 @@ def older(rng: np.random.Generator) -> Frames:
     return drawn(rng, 200, lambda t: np.exp(t["age"].to_numpy() / 50))
 
 
+def longer_hours(rng: np.random.Generator) -> Frames:
+    return drawn(rng, 200, lambda t: np.exp(t["hours_per_week"].to_numpy() / 50))
+
+
+def age_of_another(rng: np.random.Generator) -> Frames:
+    """Ages belong to other rows: every column by itself is as before."""
+    x, y = drawn(rng, 200)
+    return x, y.assign(age=rng.permutation(y["age"].to_numpy()))
+
+
 def no_association(rng: np.random.Generator) -> Frames:
     """Education belongs to another row: every column by itself is as before."""
     x, y = drawn(rng, 200)
@@ -99,6 +112,8 @@ PROBLEMS = (
     one_new_country,
     missing_more,
     older,
+    longer_hours,
+    age_of_another,
     no_association,
     nothing,
 )
@@ -152,50 +167,55 @@ def codes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 WAYS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Rows]] = {
-    "as it comes": lambda x, y: encoded(x, y).samples,
+    "as it comes": lambda x, y: (x, y),
+    "unweighted": lambda x, y: encoded(x, y).samples,
     "by hand": pooled(by_hand),
     "one-hot": pooled(one_hot),
     "codes": pooled(codes),
 }
 
 
-def measured(problem: Callable[[np.random.Generator], Frames], trials: int) -> dict:
+def measured(problem: Callable[[np.random.Generator], Frames], trials: int, ways: Sequence[str]) -> dict:
     """Rejections of every way on the same draws, its columns, and its CPU seconds for a test."""
-    rejected, columns, seconds = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0.0)
+    rejected, columns = dict.fromkeys(ways, 0), dict.fromkeys(ways, 0)
+    logarithms, seconds = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0.0)
     for trial in range(trials):
         x, y = problem(np.random.default_rng([SEED, trial]))
-        for name, way in WAYS.items():
+        for name in ways:
             begun = time.process_time()
-            rows = way(x, y)
-            rejected[name] += tell_apart(*rows, null=NULL, rng=trial).pvalue <= LEVEL
+            rows = WAYS[name](x, y)
+            result = tell_apart(*rows, null=NULL, rng=trial)
+            rejected[name] += result.pvalue <= LEVEL
+            logarithms[name] += np.log(result.pvalue) / trials
             seconds[name] += (time.process_time() - begun) / trials
-            columns[name] = rows[0].shape[1]
+            columns[name] = result.sizes.columns
     return {
         "problem": problem.__name__.replace("_", " "),
         "power": {name: count / trials for name, count in rejected.items()},
+        "mean_log_pvalue": {name: round(value, 3) for name, value in logarithms.items()},
         "columns of the last draw": columns,
         "cpu_seconds": {name: round(spent, 3) for name, spent in seconds.items()},
     }
 
 
 def main(arguments: list[str]) -> None:
-    trials = int(arguments[0]) if arguments else 200
+    trials, ways = int(arguments[0]) if arguments else 200, arguments[1:] or list(WAYS)
     if not (folder() / ADULT).is_file():
         sys.exit(f"There is no {ADULT} in {folder()}. Name the folder that has it in TELLAPART_DATA.")
-    figures = []
-    for problem in PROBLEMS:
-        figures.append(measured(problem, trials))
-        print(f"{figures[-1]['problem']:<20}", *(f"{k} {v:.2f}  " for k, v in figures[-1]["power"].items()), flush=True)
     written = {
-        "command": f"python -m benchmarks.tables {trials}",
+        "command": " ".join(["python -m benchmarks.tables", *map(shlex.quote, arguments)]),
         "trials": trials,
         "level": LEVEL,
         "null": repr(NULL),
         "seed": SEED,
         "machine": machine(),
-        "figures": figures,
+        "figures": [],
     }
-    (RESULTS / "tables.json").write_text(json.dumps(written, indent=1) + "\n")
+    for problem in PROBLEMS:
+        found = measured(problem, trials, ways)
+        print(f"{found['problem']:<20}", *(f"{k} {v:.2f}  " for k, v in found["power"].items()), flush=True)
+        written["figures"].append(found)
+        (RESULTS / "tables.json").write_text(json.dumps(written, indent=1) + "\n")
 
 
 if __name__ == "__main__":

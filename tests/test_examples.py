@@ -63,3 +63,13 @@ def test_images_are_told_apart(stored, tmp_path):
     said = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True, env=environment).stdout
     assert said.startswith("100 pullovers against 100 coats, 28 x 28" if stored else "200 falling against 200 rising")
     assert "The samples differ: p = 0.001" in said
+
+
+def test_texts_are_told_apart_by_any_embedding(tmp_path):
+    told = run(example="texts.py").stdout
+    assert told.startswith("The samples differ: p = 0.00")
+    assert told.rpartition("first sample:\n")[2].count("the export button is hidden") == 3
+    (tmp_path / "a.txt").write_text("".join(f"the {w} is slow\n" for w in ["page", "export", "login"] * 5))
+    same = run(str(tmp_path / "a.txt"), str(tmp_path / "a.txt"), example="texts.py").stdout
+    assert same.startswith("No difference found")
+    assert run("one", example="texts.py").stderr.startswith("Two files are compared, got 1: ")

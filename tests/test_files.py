@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import openpyxl
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -118,6 +119,14 @@ def test_types_are_inferred_from_all_rows(put):
     assert sheet.columns["m"].null_count == sheet.n - 1
 
 
+@pytest.mark.parametrize("rows", [60, LONGEST_LINE // 50])
+def test_line_ends_in_quotes(put, rows):
+    """Also where a block of the file ends within the quotes."""
+    sheet = read(put("u,v\n" + "".join(f'{i},"line one\nline {i % 3}, {"x" * 60}"\n' for i in range(rows))))
+    assert sheet.n == rows
+    assert len(set(sheet.columns["v"].to_pylist())) == 3
+
+
 def test_text_dates_and_missing_entries_stay_what_they_are(put):
     sheet = read(put('name,day,seen,"a,b"\n"Smith, J",2024-02-29,true,\n,2024-03-01,false,NA\n'))
     assert list(sheet.columns) == ["name", "day", "seen", "a,b"]
@@ -160,7 +169,7 @@ TROUBLE = {
     "broken zip": (UNNAMED["npz"][:-30], "zip"),
     "pickle": (written_by(lambda f: np.save(f, np.array([{}, []], dtype=object), allow_pickle=True)), "allow_pickle"),
     "three dimensions": (written_by(lambda f: np.save(f, np.zeros((2, 3, 4)))), r"array of shape \(2, 3, 4\)"),
-    "no rows": (written_by(lambda f: pa.parquet.write_table(TABLE.slice(0, 0), f)), "has 2 columns and 0 rows"),
+    "no rows": (written_by(lambda f: pa.parquet.write_table(TABLE.slice(0, 0), f)), "has columns and no rows"),
     "parquet twice": (
         written_by(lambda f: pa.parquet.write_table(pa.table([[1], [2]], names=["u", "u"]), f)),
         "has the column 'u' twice",
@@ -255,20 +264,30 @@ def test_the_same_rows(put):
 def test_queries():
     with pytest.raises(FileError, match="--sql: must be duckdb:QUERY, got 'select 1'"):
         query("select 1")
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    assert duckdb
     assert query("duckdb:select 1 as u, 'a' as v union all select 2, 'b'").n == 2
-    with pytest.raises(FileError, match=r"--sql: .*Parser Error"):
-        query("duckdb:selec 1")
+    for text, said in (
+        ("selec 1", ".*Parser Error"),
+        ("select * from 'nowhere.parquet'", "IO Error: No files found"),
+        ("select * from range(0)", "has columns and no rows"),
+        ("-- nothing", "the statement gives no rows"),
+    ):
+        with pytest.raises(FileError, match=f"--sql: {said}") as caught:
+            query(f"duckdb:{text}")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_query_reads_files(put):
+    path = put(KINDS["parquet"], "a.parquet")
+    assert_array_equal(as_samples(query(f"duckdb:from '{path}'").frame(), TABLE).x, ROWS)
 
 
 def test_a_missing_package_is_one_line(monkeypatch, put):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ValueError, match="needs duckdb to read a query: pip install duckdb pyarrow"):
+    with pytest.raises(ValueError, match=r"needs duckdb to read a query: pip install 'tellapart\[sql\]'"):
         query("duckdb:select 1")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     workbook = written_by(lambda f: zipped(f, "[Content_Types].xml"))
-    with pytest.raises(FileError, match="needs openpyxl to read Excel: pip install openpyxl pyarrow"):
+    with pytest.raises(FileError, match=r"needs openpyxl to read Excel: pip install 'tellapart\[excel\]'"):
         read(put(workbook))
 
 
@@ -280,7 +299,6 @@ def zipped(file, name):
 
 
 def test_excel(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     book = openpyxl.Workbook()
     for row in (["u", "v"], *ROWS.tolist()):
         book.active.append(row)

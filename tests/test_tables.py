@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
-from tellapart import Permutation, tell_apart, witness_test
+from tellapart import Fisher, Mean, Permutation, Select, tell_apart, witness_test
+from tellapart.inference.columns import RankMap
 from tellapart.joint_result import TellApartResult
-from tellapart.kernels import BandwidthGrid
+from tellapart.kernels import BandwidthGrid, Energy, Gaussian, Laplace
+from tellapart.pairs import column_spreads
 from tellapart.result import WitnessTestResult
 from tellapart.several_result import SeveralResult
 from tellapart.tables import encoded
@@ -75,6 +78,15 @@ def test_the_library_of_a_frame_does_not_matter(first, second):
     assert (table.columns, table.notes, table.schema) == (expected.columns, expected.notes, expected.schema)
     for mine, other in zip(table.samples, expected.samples, strict=True):
         assert_array_equal(mine, other)
+
+
+def test_relations_of_duckdb_are_tables():
+    tables = [pa.table(mixed(40, seed)).drop_columns("took") for seed in (0, 1)]
+    x, y = map(duckdb.from_arrow, tables)
+    assert_array_equal(encoded(x, y).samples[1], encoded(*tables).samples[1])
+    interval = duckdb.sql("select interval 1 month as took")
+    with pytest.raises(TypeError, match="got month_day_nano_interval in column 'took'"):
+        encoded(interval, interval)
 
 
 MIXED = pd.DataFrame(mixed(30, 2))
@@ -219,7 +231,7 @@ def test_samples_of_two_periods_are_explained():
     march, april = (pd.date_range(f"2024-0{m}-01", periods=20, freq="D") for m in (3, 4))
     result = tell_apart(*pair(march, april, "when"), rng=0)
     assert result.pvalue < 0.05
-    assert "dates of 'when' do not overlap, which alone tells 'x', 'y' apart" in " ".join(result.notes)
+    assert "dates of 'when' do not overlap, which alone tells x and y apart" in " ".join(result.notes)
     assert not any("overlap" in note for note in encoded(*pair(march, march, "when")).notes)
 
 
@@ -293,6 +305,88 @@ def test_tables_in_which_nothing_varies_are_alike():
         assert "left out: 'a' (constant); 'b' (without values)" in result.notes
 
 
+# --- what a column weighs
+
+
+@pytest.mark.parametrize("grid", [BandwidthGrid(count=3), BandwidthGrid(Laplace(), count=3)], ids=["l2", "l1"])
+def test_a_source_in_several_columns_weighs_as_much_as_in_one(grid):
+    """Three copies of a column that are a third of a source each are that column, in every kernel."""
+    rows, other = np.random.default_rng(0).normal(size=(2, 50, 1))
+    single, copied = np.hstack([other, rows]), np.hstack([other, rows, rows, rows])
+    shares = np.array([1, 1 / 3, 1 / 3, 1 / 3])
+    rule = type(grid.shape)("scaled-median")
+    for one, three in [
+        *zip(grid.kernels(single, rng()), grid.kernels(copied, rng(), shares), strict=True),
+        (rule.resolved(single, rng()), rule.resolved(copied, rng(), shares)),
+        (Energy().resolved(single, rng()), Energy().resolved(copied, rng(), shares)),
+    ]:
+        assert_allclose(one(single, single), three(copied, copied), atol=1e-9)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_pairs_of_columns_count_by_their_sources():
+    """Each of two columns in copies: the products between them add up to one product."""
+    first, second = np.random.default_rng(0).normal(size=(2, 50, 1))
+    copied, shares = np.hstack([first, first, second, second]), np.full(4, 0.5)
+    ranks = RankMap.of(copied, shares)
+    between = ranks.linear(ranks.polynomials(copied))
+    columns = np.hstack([first, second])
+    alone = RankMap.of(columns)
+    product = np.prod(alone.linear(alone.polynomials(columns)), axis=1)
+    assert_allclose((between[:, :2, None] * between[:, None, 2:]).sum(axis=(1, 2)) / 2, product)
+    assert_allclose(
+        ranks.normal_scores(copied)[:, 0] * np.sqrt(2), alone.normal_scores(np.hstack([first, second]))[:, 0]
+    )
+
+
+def units_of(kernel):
+    return np.array(kernel.bandwidth) / kernel.bandwidth[0]
+
+
+def weighted_frames():
+    x, y = (pd.DataFrame({c: mixed(40, seed)[c] for c in ("rooms", "plan", "born")}) for seed in (0, 1))
+    return x, y.assign(rooms=y["rooms"] + 3)
+
+
+@pytest.mark.parametrize("path", ["exact kernel matrices", "features for each kernel", "folds in one pass"])
+def test_every_path_weighs_sources_alike(monkeypatch, path):
+    x, y = weighted_frames()
+    if path != "exact kernel matrices":
+        monkeypatch.setattr("tellapart.inference.in_memory.EXACT_ROWS", 10)
+    if path == "folds in one pass":
+        monkeypatch.setattr("tellapart.inference.ensemble.MOST_IN_MEMORY", 10)
+    table = encoded(x, y)
+    result = tell_apart(x, y, families=("kernel", "linear", "pairs of columns"), null=Permutation(19), rng=0)
+    assert path in result.computed
+    kernel = result.families["kernel"].kernel
+    assert_allclose(
+        units_of(kernel),
+        column_spreads(table.two.pooled, table.shares, getattr(kernel, "norm", "l2"))
+        / column_spreads(table.two.pooled, table.shares)[0],
+    )
+
+
+@pytest.mark.parametrize("learner", [Select(), Select(kernels=[Gaussian()], ridges=[1.0]), Mean(), Fisher(Gaussian())])
+def test_learners_weigh_sources_alike(learner):
+    x, y = weighted_frames()
+    some = np.arange(20)
+    result = witness_test(x, y, learner=learner, train_share=(some, some), rng=0)
+    table = encoded(x, y)
+    assert_allclose(table.shares, [1] + [1 / 4] * 4 + [1 / 5] * 5)
+    spreads = column_spreads(table.two.take(some, some).pooled, table.shares)
+    assert_allclose(units_of(result.witness.function.kernel), spreads / spreads[0])
+
+
+def test_plain_columns_are_left_alone():
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)))
+    assert encoded(numbers, numbers).shares is None
+    assert encoded(*pair([True, False], [True, None])).shares is not None
+    assert encoded(*pair(["u", "v"], ["v", "v"])).shares is None
+
+
 # --- what differs between the tables
 
 
@@ -351,7 +445,10 @@ def test_several_tables():
     x, y = pd.DataFrame(mixed(20, 0)), pd.DataFrame(mixed(20, 1))
     z = pl.DataFrame(mixed(20, 2)).drop("rooms")
     result = tell_apart({"x": x, "y": y, "z": z}, rng=0)
-    assert result.schema_differences == ("column 'rooms' is only in sample 0 and sample 1, and was not compared",)
+    assert result.schema_differences == ("column 'rooms' is only in x and y, and was not compared",)
+    numbered = tell_apart([x, y, z], rng=0)
+    assert numbered.schema_differences == ("column 'rooms' is only in sample 0 and sample 1, and was not compared",)
+    assert numbered.pvalue == result.pvalue
     assert any("encoded as" in note for note in result.notes)
     assert str(SeveralResult.from_dict(result.to_dict())) == str(result)
 

@@ -25,7 +25,8 @@ examples
   tellapart demo                                     two small files that ship with tellapart
 
 files: CSV and TSV, also gz and zst, Parquet, Arrow/Feather, NPY, NPZ (file.npz:name), JSON lines, Excel; - is standard
-input. A file called power or demo is written ./power. More than numbers needs pip install 'tellapart[files]'.
+input. A file called power or demo is written ./power. More than numbers needs pip install 'tellapart[files]', Excel
+'tellapart[excel]', and --sql 'tellapart[sql]'.
 """
 
 
@@ -101,7 +102,12 @@ def power_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("samples", nargs="*", metavar="N | FILE", help="rows of one or both samples, or two pilot files")
-    add("--effect", type=float, metavar="SNR", help="signal-to-noise ratio of the witness on fresh rows")
+    add(
+        "--effect",
+        type=float,
+        metavar="SNR",
+        help="signal-to-noise ratio of the witness on fresh rows, as `witness_test` prints it",
+    )
     add("--power", type=float, default=0.8, help="wanted chance to find the difference (default: 0.8)")
     add("--level", type=float, default=0.05, metavar="P", help="false alarms among equal samples (default: 0.05)")
     add("--train-share", type=float, default=0.5, metavar="SHARE", help="share of the rows that learns (default: 0.5)")

@@ -129,7 +129,7 @@ def _by_pyarrow(stream: BinaryIO, layout: Layout) -> dict[str, Any]:
             table = arrow_csv.read_csv(
                 stream,
                 arrow_csv.ReadOptions(block_size=LONGEST_LINE, column_names=layout.names, skip_rows=layout.skipped),
-                arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=False),
+                arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
                 arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True),
             )
             break
@@ -156,7 +156,9 @@ def _widened(message: str, layout: Layout, types: dict[str, Any], pa: Any) -> di
             f"{DELIMITERS[layout.delimiter]}"
         )
     if "straddling" in message:
-        raise ValueError(f"a line is longer than {LONGEST_LINE // 2**20} MB, so this is no table of rows")
+        raise ValueError(
+            f"a line is longer than {LONGEST_LINE // 2**20} MB, or a quote is never closed, so this is no table of rows"
+        )
     raise ValueError(f"cannot be read as delimited text: {message}")
 
 

@@ -96,21 +96,21 @@ def _of_arrays(x: Any, y: Any, column: str | int) -> tuple[list[Any], list[Colum
             f"`column` must be the place of one of at least two columns of arrays, got {column!r} and {d}."
         )
     both = (samples.x, samples.y)
-    values = [Column(str(column), "numbers", rows[:, column].astype(np.float64)) for rows in both]
+    values = [Column.of(str(column), "numbers", rows[:, column].astype(np.float64)) for rows in both]
     return [np.delete(rows, column, axis=1) for rows in both], values
 
 
 def strata_of(first: Column, second: Column, bins: int) -> tuple[Ids, Ids]:
     """The stratum of every row: its level, or its bin among the pooled values, or that the value is missing.
 
-    >>> a, b = (Column("a", "numbers", np.array(v)) for v in ([1.0, 2.0, np.nan], [3.0, 4.0]))
+    >>> a, b = (Column.of("a", "numbers", v) for v in ([1.0, 2.0, np.nan], [3.0, 4.0]))
     >>> [s.tolist() for s in strata_of(a, b, 2)]
     [[0, 0, -1], [1, 1]]
     """
     if first.kind == "text":
-        levels = sorted({v for c in (first, second) for v in c.values.tolist() if v is not None})
+        levels = sorted({v for c in (first, second) for v in c.texts if v is not None})
         number = {level: i for i, level in enumerate(levels)}
-        codes = [np.array([number.get(v, -1) for v in c.values.tolist()], dtype=np.intp) for c in (first, second)]
+        codes = [np.array([-1 if v is None else number[v] for v in c.texts], dtype=np.intp) for c in (first, second)]
         return codes[0], codes[1]
     pooled = np.concatenate([first.values, second.values])
     known = pooled[~np.isnan(pooled)]

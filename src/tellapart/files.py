@@ -29,6 +29,7 @@ from tellapart.samples import Table
 
 _HEAD = 2**12  # bytes that tell what a file is
 _TROUBLE = (ValueError, TypeError, KeyError, NotImplementedError, OSError, EOFError, zlib.error, zipfile.BadZipFile)
+_INSTALL_EXCEL = "pip install 'tellapart[excel]'"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -131,10 +132,13 @@ def query(text: str) -> Sheet:
     engine, _, sql = text.partition(":")
     if engine != "duckdb" or not sql.strip():
         raise FileError(f"--sql: must be duckdb:QUERY, got {text!r}")
-    duckdb = _needed("duckdb", "a query", "pip install duckdb pyarrow")
+    duckdb = _needed("duckdb", "a query", "pip install 'tellapart[sql]'")
     try:
-        return _arrow_sheet(duckdb.sql(sql).to_arrow_table())
-    except (duckdb.Error, AttributeError) as error:  # a statement that is no query gives None
+        found = duckdb.sql(sql)
+        if found is None:
+            raise ValueError("the statement gives no rows; end with a select")
+        return _arrow_sheet(found.to_arrow_table())
+    except (duckdb.Error, ValueError) as error:
         raise FileError(f"--sql: {' '.join(str(error).split())}") from error
 
 
@@ -228,7 +232,7 @@ def _arrow_sheet(table: Any) -> Sheet:
     if repeated:
         raise ValueError(f"has the column {repeated[0]!r} twice; rename or remove one")
     if not names or not table.num_rows:
-        raise ValueError(f"has {len(names)} columns and {table.num_rows} rows")
+        raise ValueError("has columns and no rows" if names else "has no columns")
     return Sheet("", dict(zip(names, table.columns, strict=True)))
 
 
@@ -263,8 +267,8 @@ def _zipped(stream: BinaryIO, member: str | None) -> Sheet:
 
 def _excel_sheet(stream: BinaryIO) -> Sheet:
     """The first sheet of a workbook; its first row holds the names."""
-    openpyxl = _needed("openpyxl", "Excel", "pip install openpyxl pyarrow")
-    pa = _needed("pyarrow", "Excel")
+    openpyxl = _needed("openpyxl", "Excel", _INSTALL_EXCEL)
+    pa = _needed("pyarrow", "Excel", _INSTALL_EXCEL)
     rows = openpyxl.load_workbook(stream, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
     names = [str(name) for name in next(rows, ())]
     columns = list(zip(*rows, strict=True)) or [()] * len(names)

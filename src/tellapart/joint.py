@@ -19,7 +19,7 @@ from tellapart._version import __version__
 from tellapart.explanation import Subject
 from tellapart.inference.certificate import Certificate, certify
 from tellapart.inference.ensemble import prepared
-from tellapart.inference.exchange import Exchange, PerSample, sample_names
+from tellapart.inference.exchange import Exchange, PerSample
 from tellapart.inference.folds import PooledRows
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid
 from tellapart.inference.null import Permutation
@@ -29,8 +29,9 @@ from tellapart.inference.several import heard_several
 from tellapart.inference.whole_sample import as_families, as_ridges
 from tellapart.joint_result import Explains, Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
+from tellapart.pairs import Shares
 from tellapart.procedure import as_learner
-from tellapart.samples import Samples, listed_samples
+from tellapart.samples import Samples, listed_samples, sample_names
 from tellapart.several_result import SeveralResult
 from tellapart.tables import Encoded, encoded
 from tellapart.witness.select import Select
@@ -70,7 +71,8 @@ def tell_apart(
     x, y : array-like, data frame or tensor of shape (n, d) and (m, d)
         The samples, at least 2 rows each. Data frames are matched by column name, and columns that are no numbers, or
         have missing values, are encoded on the pooled rows (:mod:`tellapart.tables`). Several samples: a list of them
-        as `x`, and no `y`. With a precomputed kernel: any sequences.
+        as `x`, and no `y`; or a dict, whose keys name them in what is said of their tables. With a precomputed
+        kernel: any sequences.
     kernels : BandwidthGrid, kernel, or sequence of them, optional
         Default: five Gaussian and five Laplace kernels whose bandwidths span the distances among the pooled rows, after
         every column is divided by its spread (its interquartile range), so that neither units nor outliers matter.
@@ -133,7 +135,8 @@ def tell_apart(
     used = {"kernels": kernels, "ridges": ridges, "families": families, "learner": learner, "null": null}
     used |= {"pairs": pairs, "blocks": blocks, "memory": memory}
     order = generator.permutation(len(exchange.unit_of_row))
-    made = Made((x, y), parts, exchange, used, record, generator, order)
+    given = (x, y) if y is not None else tuple(listed_samples(x))
+    made = Made(given, parts, exchange, used, record, generator, order)
     with one_blas_thread():
         if len(parts.rows) > 2:
             return made.several()
@@ -158,7 +161,12 @@ class Parts:
 
     @property
     def samples(self) -> Samples:
-        return Samples(self.rows[0], self.rows[1], self.columns)
+        return Samples(self.rows[0], self.rows[1], self.columns, self.shares)
+
+    @property
+    def shares(self) -> Shares:
+        """What each column counts in distances, where several are one column of the table."""
+        return None if self.table is None else self.table.shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +177,7 @@ class Made:
     tell which sample a row is from.
     """
 
-    given: tuple[Any, Any]  # two samples as they came
+    given: tuple[Any, ...]  # the samples as they came
     parts: Parts
     exchange: Exchange
     used: dict[str, Any]
@@ -207,7 +215,7 @@ class Made:
             rows, units = np.concatenate(self.parts.rows), self.exchange.unit_of_row
             labels = self.exchange.relabellings(int(null.n_permutations), self.rng)
             strata = self.exchange.stratum[units]
-            refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata)
+            refitted = null.judge(rows, labels, learner, self.rng, unit=units, stratum=strata, shares=self.parts.shares)
             return self._result(
                 refitted.statistic,
                 refitted.pvalue,
@@ -261,7 +269,7 @@ class Made:
         ridges, memory = as_ridges(self.used["ridges"]), checks.positive("memory", self.used["memory"])
         draws = int(null.n_permutations)
         kernels = self.used["kernels"]
-        rows, exchange = PooledRows(self.parts.rows, self.order), self.exchange.shuffled(self.order)
+        rows, exchange = PooledRows(self.parts.rows, self.order, self.parts.shares), self.exchange.shuffled(self.order)
         return prepared(rows, kernels, ridges, families, exchange, draws, 1e9 * memory, self.rng)
 
     def _in_place(self, values: Values | None) -> Values | None:
@@ -300,7 +308,7 @@ class Made:
         """How to say where the samples differ; it is computed when asked for."""
         if self.parts.table is None:
             return None
-        return Subject(self.given, self.parts.table, self.exchange, Fewer(), seed).explained
+        return Subject((self.given[0], self.given[1]), self.parts.table, self.exchange, Fewer(), seed).explained
 
     def _certificate(self, seed: int) -> partial[Certificate] | None:
         """How to certify the effect, where rows are independent; it is computed when asked for."""
@@ -333,17 +341,20 @@ def _as_parts(x: Any, y: Any, kernels: Any) -> Parts:
     listed = [kernels] if isinstance(kernels, Precomputed) else kernels
     if isinstance(listed, Sequence) and any(isinstance(k, Precomputed) for k in listed):
         return _numbered_parts(x, y, listed)
-    table = encoded(*listed_samples(x)) if y is None else encoded(x, y)
-    parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema), table)
-    for name, rows in zip(sample_names(len(parts.rows)), parts.rows, strict=True):
+    samples = listed_samples(x) if y is None else [x, y]
+    names = sample_names(x, y)
+    table = encoded(*samples, names=names)
+    schema = tuple(d.text for d in table.schema)
+    parts = Parts(table.samples, table.columns, False, table.notes, schema, table)
+    for name, rows in zip(names, parts.rows, strict=True):
         if len(rows) < 2:
-            raise ValueError(f"{name} must have at least 2 rows, got {len(rows)}.")
+            raise ValueError(f"`{name}` must have at least 2 rows, got {len(rows)}.")
     return parts
 
 
 def _numbered_parts(x: Any, y: Any, kernels: Sequence[Any]) -> Parts:
     """Rows as numbers of rows of a precomputed matrix."""
-    sizes = [len(x), len(y)] if y is not None else [len(part) for part in x]
+    sizes = [len(part) for part in (listed_samples(x) if y is None else (x, y))]
     for kernel in kernels:
         if isinstance(kernel, BandwidthGrid) or not isinstance(kernel, Precomputed):
             raise TypeError(f"`kernels`: precomputed matrices go with precomputed matrices only, got {kernel!r}.")

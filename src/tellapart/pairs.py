@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from tellapart._arrays import FloatArray
 
 Matrix = NDArray[np.float64]
+Shares = NDArray[np.float64] | None  # what part of its source each column is; None where each is its own
 
 _SUBSAMPLE = 1000  # rows that a bandwidth rule looks at: its quantiles then err by one or two per cent
 
@@ -69,13 +70,25 @@ class Pairs:
         return self._kept[key]
 
 
-def column_spreads(rows: FloatArray) -> NDArray[np.float64]:
-    """A robust standard deviation of each column: interquartile range / 1.349, else the standard deviation, else 1."""
+def column_spreads(rows: FloatArray, shares: Shares = None, norm: str = "l2") -> NDArray[np.float64]:
+    """A robust standard deviation of each column: interquartile range / 1.349, else the standard deviation, else 1.
+
+    Where K columns are made of one source (the categories of a column of a table, the cycles of a date), each is a
+    share 1/K of it. Squared distances between rows add up over columns, so spreads are then larger by the root of K
+    (in the l1 norm by K), and the source counts as much as one column of numbers.
+
+    >>> rows = np.eye(4)
+    >>> (column_spreads(rows, np.array([0.25, 0.25, 0.25, 1.0])) / column_spreads(rows)).tolist()
+    [2.0, 2.0, 2.0, 1.0]
+    """
     rows = np.asarray(rows, dtype=np.float64)
     lower, upper = np.quantile(rows, [0.25, 0.75], axis=0)
     spread = (upper - lower) / 1.349
     spread = np.where(spread > 0, spread, rows.std(axis=0))
-    return np.where(spread > 0, spread, 1.0)
+    spread = np.where(spread > 0, spread, 1.0)
+    if shares is None:
+        return spread
+    return np.asarray(spread / (shares if norm == "l1" else np.sqrt(shares)))
 
 
 def pairwise_distances(rows: FloatArray, rng: np.random.Generator, norm: str = "l2") -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart.tables.originals import LONGEST, MISSING, Original, short
+from tellapart.tables.reading import Column
 
 Values = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -85,7 +86,7 @@ def _crossed(a: Cells, b: Cells, sample: int) -> Values:
 def cells_of(original: Original, bars: bool) -> Cells:
     """The cells of a column: bars of equal width, or few cells with about equally many rows; levels as they are."""
     if original.sort == "categories":
-        return _level_cells([c.values for c in original.columns], _LEVELS if bars else _CELLS - 1)
+        return _level_cells([_levels_of(c) for c in original.columns], _LEVELS if bars else _CELLS - 1)
     x, y = amounts_of(original)
     known = np.concatenate([x[~np.isnan(x)], y[~np.isnan(y)]])
     distinct = np.unique(known)
@@ -108,7 +109,7 @@ def cells_of(original: Original, bars: bool) -> Cells:
 def amounts_of(original: Original) -> tuple[Values, Values]:
     """The values of an ordered column; the number of characters of texts."""
     if original.sort == "free text":
-        lengths = [[math.nan if t is None else float(len(t)) for t in c.values.tolist()] for c in original.columns]
+        lengths = [[math.nan if t is None else float(len(t)) for t in c.texts] for c in original.columns]
         return np.array(lengths[0]), np.array(lengths[1])
     return original.columns[0].values, original.columns[1].values
 
@@ -117,9 +118,13 @@ def _as_codes(values: Values) -> Codes:
     return np.where(np.isnan(values), -1, values).astype(np.intp)
 
 
-def _level_cells(values: Sequence[NDArray[Any]], most: int) -> Cells:
+def _levels_of(column: Column) -> list[str | None]:
+    """The level of each row; a column without values has none."""
+    return column.texts if column.kind == "text" else [None] * column.rows
+
+
+def _level_cells(lists: Sequence[list[str | None]], most: int) -> Cells:
     """The commonest levels of the pooled rows, and one cell for all others."""
-    lists = [[None if v is None or v != v else str(v) for v in some.tolist()] for some in values]
     counts = Counter(v for some in lists for v in some if v is not None)
     ordered = sorted(counts, key=lambda level: (-counts[level], level))
     shown = ordered if len(ordered) <= most + 1 else ordered[:most]

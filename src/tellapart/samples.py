@@ -14,7 +14,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart._arrays import FloatArray, IndexArray, to_numpy
+from tellapart import _arrow
+from tellapart._arrays import FloatArray, IndexArray, chunks, to_numpy
 
 FrameOrSeries = nw.DataFrame[Any] | nw.Series[Any]
 
@@ -36,11 +37,16 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Two checked samples: `x` of shape (n, d) and `y` of shape (m, d), with the names of their columns."""
+    """Two checked samples: `x` of shape (n, d) and `y` of shape (m, d), with the names of their columns.
+
+    `shares` says what part of its source each column is, where several columns are made of one: see
+    :func:`tellapart.pairs.column_spreads`.
+    """
 
     x: FloatArray
     y: FloatArray
     columns: tuple[str, ...] | None = None
+    shares: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:
@@ -57,7 +63,7 @@ class Samples:
 
     def take(self, rows_x: IndexArray, rows_y: IndexArray) -> Samples:
         """The given rows of each sample."""
-        return Samples(self.x[rows_x], self.y[rows_y], self.columns)
+        return Samples(self.x[rows_x], self.y[rows_y], self.columns, self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +141,17 @@ def listed_samples(samples: Any) -> list[Any]:
     return list(samples)
 
 
+def sample_names(samples: Any, y: Any = None) -> tuple[str, ...]:
+    """What schema differences and notes call the samples: by the keys of a dict, or by their places.
+
+    >>> sample_names([1.0], [2.0]), sample_names({"May": [1.0], "June": [2.0]}), sample_names([[1.0]] * 3)[2]
+    (('x', 'y'), ('May', 'June'), 'sample 2')
+    """
+    if y is None and isinstance(samples, dict):
+        return tuple(str(name) for name in samples)
+    return ("x", "y") if y is not None or len(samples) == 2 else tuple(f"sample {i}" for i in range(len(samples)))
+
+
 def as_rows(z: Any, n_columns: int, columns: tuple[str, ...] | None, name: str = "z") -> FloatArray:
     """Further rows for a witness that was learned on `n_columns` columns, matched by name where there are names."""
     table = as_table(z, name)
@@ -202,7 +219,9 @@ def as_frame(data: Any, name: str) -> FrameOrSeries | None:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"`{name}` must have distinct column names. {error}".replace("\n", " ")) from error
     if isinstance(native, nw.LazyFrame):
-        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first, or .arrow() in DuckDB.")
+        if native.implementation.is_duckdb():  # a relation: what DuckDB users have in place of a frame
+            return native.collect()
+        raise TypeError(f"`{name}` must be in memory, got a lazy frame. Call .collect() first.")
     return native if isinstance(native, nw.DataFrame | nw.Series) else None
 
 
@@ -244,10 +263,20 @@ def column_values(column: nw.Series[Any], name: str, label: str) -> NDArray[Any]
             "Encode it as numbers on the pooled rows of both samples, or drop it; tell_apart and witness_test do so "
             "where all samples are data frames."
         )
-    if column.null_count() > 0 or dtype.is_decimal():
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    values = raw_numbers(column)
+    _refuse_large_integers(values, name, f" in column '{label}'")
+    return values
+
+
+def raw_numbers(column: nw.Series[Any]) -> NDArray[Any]:
+    """A column of numbers or booleans as it is stored, or floats with NaN where some are missing."""
+    if column.implementation.is_pyarrow():
+        return _arrow.numbers(column.to_native())
+    if column.null_count() > 0 or column.dtype.is_decimal():
+        floats = np.float32 if column.dtype == nw.Float32 else np.float64
+        wanted = nw.Float32 if column.dtype == nw.Float32 else nw.Float64
+        return np.asarray(column.cast(wanted).to_numpy(), dtype=floats)
     values: NDArray[Any] = column.to_numpy()
-    _refuse_large_integers(values, name)
     return values
 
 
@@ -261,22 +290,22 @@ def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
     return values.astype(target, copy=False)
 
 
-def _refuse_large_integers(values: NDArray[Any], name: str) -> None:
+def _refuse_large_integers(values: NDArray[Any], name: str, where: str = "") -> None:
     if values.dtype.kind not in "ui" or values.size == 0:
         return
     largest = max(int(values.max()), int(values.min()), key=abs)
     if abs(largest) > 2**53:
         raise ValueError(
-            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {largest}. "
+            f"`{name}` must hold integers below 2**53, which floats represent exactly, got {largest}{where}. "
             "Subtract a common offset from both samples first, or drop the column if it is an identifier."
         )
 
 
 def refuse_missing(table: Table, name: str) -> None:
     """Only finite values, or an error that counts the others by column."""
-    finite = np.isfinite(table.values)
-    if finite.all():
+    if all(np.isfinite(table.values[rows]).all() for rows in chunks(len(table.values), table.values.shape[1], 2**20)):
         return
+    finite = np.isfinite(table.values)
     bad_columns = np.flatnonzero(~finite.all(axis=0))
     listed = ", ".join(f"{table.name_of(j)} ({np.sum(~finite[:, j])})" for j in bad_columns[:5])
     more = f" and {len(bad_columns) - 5} more" if len(bad_columns) > 5 else ""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart._arrays import FloatArray, chunks
+from tellapart.pairs import Shares
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -36,15 +37,17 @@ class RankMap:
     ordered: Matrix  # (reference rows, d), each column sorted
     mean: Values  # (d * DEGREES,) of the polynomials on the reference rows
     spread: Values
+    weight: Values | float = 1.0  # of a column where columns meet: the root of its share in its source
 
     @classmethod
-    def of(cls, reference: FloatArray) -> RankMap:
+    def of(cls, reference: FloatArray, shares: Shares = None) -> RankMap:
         """From reference rows that were chosen without looking at labels."""
         d = reference.shape[1]
         raw = cls(np.sort(np.asarray(reference, dtype=np.float64), axis=0), np.zeros(d * DEGREES), np.ones(d * DEGREES))
         f = raw.polynomials(reference)
         spread = f.std(axis=0)
-        return cls(raw.ordered, f.mean(axis=0), np.where(spread > 1e-9, spread, np.inf))
+        weight = 1.0 if shares is None else np.sqrt(shares)
+        return cls(raw.ordered, f.mean(axis=0), np.where(spread > 1e-9, spread, np.inf), weight)
 
     def shares(self, rows: FloatArray) -> Matrix:
         """Share of smaller reference values, in each column: (rows, d), strictly between 0 and 1."""
@@ -55,8 +58,8 @@ class RankMap:
         return np.clip(u / (2 * n), 0.5 / n, 1 - 0.5 / n)
 
     def normal_scores(self, rows: FloatArray) -> Matrix:
-        """Normal quantiles of the shares: (rows, d)."""
-        return np.asarray(ndtri(self.shares(rows)))
+        """Weighted normal quantiles of the shares: (rows, d)."""
+        return np.asarray(ndtri(self.shares(rows)) * self.weight)
 
     def polynomials(self, rows: FloatArray) -> Matrix:
         """Standardised Legendre polynomials of the shares, by degree and then by column: (rows, DEGREES * d)."""
@@ -65,6 +68,10 @@ class RankMap:
         for k in range(1, DEGREES):
             p.append(((2 * k + 1) * t * p[k] - k * p[k - 1]) / (k + 1))
         return np.asarray((np.concatenate(p[1:], axis=1) - self.mean) / self.spread)
+
+    def linear(self, polynomials: Matrix) -> Matrix:
+        """The weighted polynomials of degree 1 among all, of which pairs of columns are made: (rows, d)."""
+        return np.asarray(polynomials[:, : self.ordered.shape[1]] * self.weight)
 
 
 def column_rows(projected: Matrix, d: int) -> tuple[Matrix, Matrix]:

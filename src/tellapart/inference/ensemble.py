@@ -49,9 +49,9 @@ def prepared(
 ) -> Ensemble:
     """The ensemble for the rows of all samples, within about `memory` bytes beside the rows themselves."""
     pilot = rows.take(np.arange(len(rows)) if len(rows) <= PILOT_ROWS else _some(len(rows), rng))
-    tried = as_kernels(kernels, pilot, rng)
+    tried = as_kernels(kernels, pilot, rng, rows.shares)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
-        return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng)
+        return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng, rows.shares)
     rank, chunk = _affordable(len(tried), draws + 1, pilot.shape[1], memory)
     return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
 

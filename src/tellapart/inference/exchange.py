@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks as checks
+from tellapart.samples import sample_names
 
 Matrix = NDArray[np.float64]
 Values = NDArray[np.float64]
@@ -282,21 +283,12 @@ def _per_sample(given: Any, sizes: Sequence[int], name: str) -> list[NDArray[Any
     if not isinstance(given, tuple | list) or len(given) != len(sizes):
         raise TypeError(f"`{name}` must be {wanted}.")
     found = [np.asarray(ids) for ids in given]
-    for ids, size, sample in zip(found, sizes, sample_names(len(sizes)), strict=True):
+    for ids, size, sample in zip(found, sizes, sample_names(sizes), strict=True):
         if ids.shape != (size,):
-            raise ValueError(f"`{name}` must have one entry for each of the {size} rows of {sample}, got {ids.shape}.")
+            raise ValueError(f"`{name}` must have an entry for each of the {size} rows of `{sample}`, got {ids.shape}.")
         if any(i is None or i != i for i in ids.tolist()):
-            raise ValueError(f"`{name}` must have no missing entries for {sample}.")
+            raise ValueError(f"`{name}` must have no missing entries for `{sample}`.")
     return found
-
-
-def sample_names(count: int) -> list[str]:
-    """What messages call the samples.
-
-    >>> sample_names(2), sample_names(3)[2]
-    (['`x`', '`y`'], 'sample 2')
-    """
-    return ["`x`", "`y`"] if count == 2 else [f"sample {i}" for i in range(count)]
 
 
 def _numbered(per_sample: Any, sizes: Sequence[int], name: str) -> Ids:

@@ -40,7 +40,7 @@ from tellapart.inference.voices import (
 )
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, concluded
 from tellapart.kernels import Energy, Kernel
-from tellapart.pairs import Pairs, column_spreads
+from tellapart.pairs import Pairs, Shares, column_spreads
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -56,6 +56,7 @@ class PooledRows:
 
     parts: tuple[FloatArray, ...]
     order: Ids | None = None  # which row stands where
+    shares: Shares = None  # what part of its source each column is
 
     def __len__(self) -> int:
         return sum(len(part) for part in self.parts)
@@ -158,9 +159,10 @@ class ColumnSums:
     energy: FeatureMap
 
     @classmethod
-    def of(cls, landmarks: Matrix, pilot: Matrix) -> ColumnSums:
+    def of(cls, landmarks: Matrix, pilot: Matrix, shares: Shares = None) -> ColumnSums:
         """From landmarks and a random part of the rows."""
-        return cls(RankMap.of(pilot), column_spreads(pilot), FeatureMap.of(Energy.at(pilot), landmarks))
+        energy = FeatureMap.of(Energy.at(pilot, shares), landmarks)
+        return cls(RankMap.of(pilot, shares), column_spreads(pilot, shares), energy)
 
     def tallied(self, z: Matrix, root: Values, y: Matrix, pairs: Pairs) -> Tally:
         """Sums over some rows."""
@@ -170,7 +172,7 @@ class ColumnSums:
         tally["linear"] = Sums.of(z / self.spreads, root, y)
         tally["scores"] = Sums.of(self.ranks.normal_scores(z), root, y)
         if 1 < z.shape[1] <= MOST_COLUMNS_PAIRED:
-            tally["pairs"] = pair_features(polynomials[:, : z.shape[1]]).T @ scaled_y
+            tally["pairs"] = pair_features(self.ranks.linear(polynomials)).T @ scaled_y
         return tally
 
     def spoken(self, tally: Tally, rows: int) -> list[tuple[tuple[Row, ...], Matrix]]:
@@ -220,7 +222,7 @@ class InFolds:
         landmarks = pilot[pivots(kernels[len(kernels) // 8], pilot, rank, rng)]
         found = side_by_side(lambda k: KernelSums.of(k, landmarks, pilot, ridges), kernels, "features of the kernels")
         of_kernels = [k for k in found if k is not None] if set(families) & set(OF_KERNELS) else []
-        of_columns = ColumnSums.of(landmarks, pilot) if set(families) - set(OF_KERNELS) else None
+        of_columns = ColumnSums.of(landmarks, pilot, rows.shares) if set(families) - set(OF_KERNELS) else None
         together = exchange.together
         fold = (rng.permutation(int(together.max()) + 1) % FOLDS).astype(np.uint8)[together]
         captured = captured_words(len(landmarks), [k.mapped.captured(pilot[:200]) for k in of_kernels] or [1.0])

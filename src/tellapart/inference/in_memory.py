@@ -15,7 +15,7 @@ from tellapart.inference.leave_one_out import LeftOut, RidgeGrid, Spectrum
 from tellapart.inference.voices import KernelVoice, Voice, column_voices, exact_voice
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, evidence, heard
 from tellapart.kernels import Kernel
-from tellapart.pairs import Pairs
+from tellapart.pairs import Pairs, Shares
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -43,6 +43,7 @@ class InMemory:
         families: Collection[str],
         exchange: Exchange,
         rng: np.random.Generator,
+        shares: Shares = None,
         rank: int = RANK,
     ) -> InMemory:
         """Prepare everything that does not need labels."""
@@ -58,7 +59,7 @@ class InMemory:
                 found, words = few_features(z, kernels, weights, ridges, left_out, rank, rng)
             voices += [voice for voice in found if voice is not None]
         if set(families) - set(OF_KERNELS):
-            voices += column_voices(z, weights)
+            voices += column_voices(z, weights, shares)
         return cls(tuple(voices), words)
 
     def heard(self, relabellings: Relabellings, families: Collection[str], stop_after: int | None) -> Hearing | None:

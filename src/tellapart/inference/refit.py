@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
@@ -48,6 +48,7 @@ from tellapart._progress import progress
 from tellapart.inference.pvalue import permutation_pvalue, reaches, stopped_pvalue
 from tellapart.inference.stage_one import Learns, values_of
 from tellapart.moments import unit_scaled
+from tellapart.pairs import Shares
 from tellapart.samples import Samples
 
 Values = NDArray[np.float64]
@@ -114,17 +115,19 @@ class Refit:
         *,
         unit: Ids | None = None,
         stratum: Ids | None = None,
+        shares: Shares = None,
     ) -> Refitted:
         """The p-value of `learner` on the pooled `rows` among relabellings.
 
         `labels` (N, B + 1) are positive for the first sample, the observed ones in the first column. `unit` (N,)
         numbers what is relabelled as a whole, `stratum` (N,) that within which labels are exchanged: 0, 1, 2, ...
+        `shares` are those of the columns in their sources.
         """
         first = np.asarray(labels) > 0
         order = rng.permutation(len(rows))  # without it the place of a row would give its label away
         unit = np.arange(len(rows)) if unit is None else unit
         stratum = np.zeros(len(rows), dtype=np.intp) if stratum is None else stratum
-        fitted = CrossFit.of(rows[order], unit[order], stratum[order], self.folds, learner, rng)
+        fitted = replace(CrossFit.of(rows[order], unit[order], stratum[order], self.folds, learner, rng), shares=shares)
         statistics, evidence = self._statistics(fitted, first[order])
         unshuffled = np.empty(len(rows))
         unshuffled[order] = evidence
@@ -165,6 +168,7 @@ class CrossFit:
     cell: Ids  # (N,) fold and stratum in one number
     seeds: tuple[int, ...]  # one for each fold, the same for every relabelling
     learner: Learns
+    shares: Shares = None  # of the columns in their sources
 
     @classmethod
     def of(
@@ -181,7 +185,7 @@ class CrossFit:
         u = np.zeros(len(self.rows))
         for f, seed in enumerate(self.seeds):
             inside = self.fold == f
-            train = Samples(self.rows[~inside & first], self.rows[~inside & ~first])
+            train = Samples(self.rows[~inside & first], self.rows[~inside & ~first], shares=self.shares)
             if min(train.n, train.m) >= FEWEST:
                 u[inside] = _standardised(self._learned(train, seed, self.rows[inside]), self.cell[inside])
         return u

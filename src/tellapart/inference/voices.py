@@ -41,7 +41,7 @@ from tellapart.inference.leave_one_out import (
     without_rounding,
 )
 from tellapart.kernels import Energy, Kernel, kernel_matrix
-from tellapart.pairs import Pairs, column_spreads
+from tellapart.pairs import Pairs, Shares, column_spreads
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -195,21 +195,21 @@ def column_row_names(d: int) -> tuple[Row, ...]:
     return (*single, *(Row("all columns", detail=f"degrees up to {q}") for q in UP_TO))
 
 
-def column_voices(z: Matrix, weights: Values | None) -> list[Voice]:
+def column_voices(z: Matrix, weights: Values | None, shares: Shares = None) -> list[Voice]:
     """Everything that is said of columns: by single ones, all, pairs, linear discriminants, and the energy distance."""
     d = z.shape[1]
-    ranks = RankMap.of(z)
+    ranks = RankMap.of(z, shares)
     root = None if weights is None else np.sqrt(weights)
     polynomials = ranks.polynomials(z)
-    first = polynomials[:, :d].copy()
+    first = ranks.linear(polynomials)
     if weights is not None and root is not None:
         polynomials = (polynomials - weights @ polynomials / len(z)) * root[:, None]
-    spreads = column_spreads(z)
+    spreads = column_spreads(z, shares)
     linear = [
         LinearVoice.of(z / spreads, weights, "columns"),
         LinearVoice.of(ranks.normal_scores(z), weights, "columns' normal scores"),
     ]
-    energy = Energy.at(z)
+    energy = Energy.at(z, shares)
     voices: list[Voice] = [v for v in linear if v is not None]
     voices.append(FormVoice(Row("linear", energy, detail="energy distance"), energy, z, root))
     voices.append(ColumnVoice(polynomials, d))

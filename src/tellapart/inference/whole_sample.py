@@ -31,6 +31,7 @@ from tellapart.inference.exchange import Relabellings
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid, Ridges, left_out_values
 from tellapart.inference.voices import KernelVoice, Row, Voice
 from tellapart.kernels import BandwidthGrid, Gaussian, Kernel, Laplace, as_kernel
+from tellapart.pairs import Shares
 
 Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -69,7 +70,7 @@ class Hearing:
         return -best[1], float(best[0])
 
 
-def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator) -> list[Kernel]:
+def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator, shares: Shares = None) -> list[Kernel]:
     """The kernels for these pooled rows: of every grid its members, every bandwidth rule resolved."""
     if kernels is None:
         kernels = (BandwidthGrid(Gaussian(), count=5), BandwidthGrid(Laplace(), count=5))
@@ -81,10 +82,10 @@ def as_kernels(kernels: Any, rows: Values, rng: np.random.Generator) -> list[Ker
         )
     found: list[Kernel] = []
     for kernel in listed:
-        grid = (
-            kernel.kernels(rows, rng) if isinstance(kernel, BandwidthGrid) else [as_kernel(kernel).resolved(rows, rng)]
-        )
-        found += grid
+        if isinstance(kernel, BandwidthGrid):
+            found += kernel.kernels(rows, rng, shares)
+        else:
+            found.append(as_kernel(kernel).resolved(rows, rng, shares))
     return found
 
 

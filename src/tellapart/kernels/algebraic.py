@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tellapart._arrays import FloatArray
 from tellapart._checks import positive, whole
 from tellapart.kernels.base import Kernel
-from tellapart.pairs import Matrix, Pairs, column_spreads
+from tellapart.pairs import Matrix, Pairs, Shares, column_spreads
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Energy(Kernel):
     origin: tuple[float, ...] | None = None
 
     @classmethod
-    def at(cls, rows: FloatArray) -> Energy:
+    def at(cls, rows: FloatArray, shares: Shares = None) -> Energy:
         """The kernel whose units and origin are those of some rows."""
         middle = np.median(np.asarray(rows, dtype=np.float64), axis=0)
-        return cls(tuple(column_spreads(rows).tolist()), tuple(middle.tolist()))
+        return cls(tuple(column_spreads(rows, shares).tolist()), tuple(middle.tolist()))
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return self if self.unit is not None else Energy.at(rows)
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
+        return self if self.unit is not None else Energy.at(rows, shares)
 
     def of(self, pairs: Pairs) -> Matrix:
         unit = (1.0,) * pairs.a.shape[1] if self.unit is None else self.unit

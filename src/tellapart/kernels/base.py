@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart._arrays import FloatArray, to_numpy
 from tellapart._checks import positive
-from tellapart.pairs import Matrix, Pairs
+from tellapart.pairs import Matrix, Pairs, Shares
 
 
 class Kernel(ABC):
@@ -21,8 +21,11 @@ class Kernel(ABC):
     def of(self, pairs: Pairs) -> Matrix:
         """The kernel matrix of `pairs`, as a new array."""
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        """Return the same kernel, every bandwidth rule replaced by its number on the pooled `rows`."""
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
+        """Return the same kernel, every bandwidth rule replaced by its number on the pooled `rows`.
+
+        `shares` is what part of its source each column is: see :func:`tellapart.pairs.column_spreads`.
+        """
         return self
 
     def __call__(self, a: FloatArray, b: FloatArray) -> Matrix:
@@ -49,8 +52,8 @@ class Sum(Kernel):
     def of(self, pairs: Pairs) -> Matrix:
         return self.first.of(pairs) + self.second.of(pairs)
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Sum(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
+        return Sum(self.first.resolved(rows, rng, shares), self.second.resolved(rows, rng, shares))
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,8 @@ class Product(Kernel):
     def of(self, pairs: Pairs) -> Matrix:
         return self.first.of(pairs) * self.second.of(pairs)
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Product(self.first.resolved(rows, rng), self.second.resolved(rows, rng))
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
+        return Product(self.first.resolved(rows, rng, shares), self.second.resolved(rows, rng, shares))
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class Scaled(Kernel):
     def of(self, pairs: Pairs) -> Matrix:
         return float(self.factor) * self.kernel.of(pairs)
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
-        return Scaled(self.factor, self.kernel.resolved(rows, rng))
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
+        return Scaled(self.factor, self.kernel.resolved(rows, rng, shares))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tellapart._arrays import FloatArray
 from tellapart._checks import one_of, positive, whole
 from tellapart.kernels.base import Kernel
-from tellapart.pairs import Matrix, Pairs, column_spreads, pairwise_distances
+from tellapart.pairs import Matrix, Pairs, Shares, column_spreads, pairwise_distances
 
 # "median": median distance of pooled rows; "scaled-median": the same after every column is divided by its spread.
 BandwidthRule: TypeAlias = Literal["median", "scaled-median"]
@@ -63,11 +63,12 @@ class Radial(Kernel):
     @abstractmethod
     def of(self, pairs: Pairs) -> Matrix: ...
 
-    def resolved(self, rows: FloatArray, rng: np.random.Generator) -> Kernel:
+    def resolved(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> Kernel:
         if not isinstance(self.bandwidth, str):
             return self
-        unit = column_spreads(rows) if self.bandwidth == "scaled-median" else np.ones(rows.shape[1])
-        typical = float(np.median(pairwise_distances(rows / unit, rng, getattr(self, "norm", "l2"))))
+        norm = getattr(self, "norm", "l2")
+        unit = column_spreads(rows, shares, norm) if self.bandwidth == "scaled-median" else np.ones(rows.shape[1])
+        typical = float(np.median(pairwise_distances(rows / unit, rng, norm)))
         return replace(self, bandwidth=scaled_bandwidth(typical or 1.0, unit))
 
     def _unit_and_size(self, pairs: Pairs) -> tuple[tuple[float, ...], float]:
@@ -195,10 +196,11 @@ class BandwidthGrid:
         if not isinstance(self.shape, Radial):
             raise TypeError(f"`shape` must be a kernel with a bandwidth, such as Gaussian(), got {self.shape!r}.")
 
-    def kernels(self, rows: FloatArray, rng: np.random.Generator) -> list[Kernel]:
+    def kernels(self, rows: FloatArray, rng: np.random.Generator, shares: Shares = None) -> list[Kernel]:
         """The kernels for these pooled rows, narrowest first."""
-        unit = column_spreads(rows) if self.scaled else np.ones(rows.shape[1])
-        distances = pairwise_distances(rows / unit, rng, getattr(self.shape, "norm", "l2"))
+        norm = getattr(self.shape, "norm", "l2")
+        unit = column_spreads(rows, shares, norm) if self.scaled else np.ones(rows.shape[1])
+        distances = pairwise_distances(rows / unit, rng, norm)
         near, far = np.quantile(distances, [0.05, 0.95])
         far = far or 1.0
         sizes = np.geomspace((near or far / 100) / 4, 2 * far, int(self.count))

@@ -140,7 +140,7 @@ def laid_out(sentence: str, rows: list[tuple[str, str]]) -> str:
     lines = [sentence, ""]
     wide = max(11, *(len(label) for label, _ in rows))
     for label, words in rows:
-        filled = textwrap.wrap(words, _WIDTH - wide - 4, break_on_hyphens=False) or [""]
+        filled = textwrap.wrap(words, _WIDTH - wide - 4, break_on_hyphens=False, break_long_words=False) or [""]
         lines += [f"  {label:<{wide}}  {filled[0]}"] + [" " * (wide + 4) + more for more in filled[1:]]
     return "\n".join(lines)
 

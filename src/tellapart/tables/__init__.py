@@ -12,12 +12,13 @@ Why neither scikit-learn's ColumnTransformer nor skrub's TableVectorizer does th
 target, and leave to the model what a test has to decide: numbers keep their NaN (skrub's also become float32), so fills
 and marks would be ours all the same, and so would the schema, identifiers and the words for a person. The argument
 above needs an encoding that is symmetric in the rows to the last bit, which neither promises. And skrub makes pandas a
-dependency, where narwhals reads every frame as it is. What is numerically hard, hashing runs of characters and their
-principal directions, is scikit-learn's.
+dependency, where narwhals reads every frame as it is. Runs of characters and their principal directions are ours, too
+(:mod:`tellapart.tables.runs`), because importing scikit-learn takes as long as comparing two small files.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -25,8 +26,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
-from tellapart._arrays import FloatArray
+from tellapart._arrays import FloatArray, chunks
 from tellapart.samples import (
     FrameOrSeries,
     Samples,
@@ -36,8 +38,10 @@ from tellapart.samples import (
     as_samples,
     distinct_names,
     is_numeric,
+    raw_numbers,
     refuse_lost_digits,
     refuse_missing,
+    sample_names,
 )
 from tellapart.tables.choice import IDENTIFIER, encoder_for
 from tellapart.tables.encoders import Constant, Encoder, LeftOut, shortened
@@ -47,13 +51,18 @@ from tellapart.tables.schema import SchemaDifference, compared_columns, other_or
 __all__ = ["Encoded", "Encoding", "SchemaDifference", "encoded"]
 
 _MOST_NAMED = 5
+_TOGETHER = 2**18  # numbers that are made at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """What was learned from the pooled rows: an encoder for each column that is compared."""
+    """What was learned from the pooled rows: an encoder for each column that is compared.
+
+    Values stay in single precision where all numbers came so, and there are no times.
+    """
 
     encoders: tuple[Encoder, ...]
+    single: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,9 +89,13 @@ class Encoding:
         return self.matrix([found[e.source] for e in self.encoders], name)
 
     def matrix(self, columns: Sequence[Column], name: str) -> FloatArray:
-        """One column after the other, checked."""
-        parts = [e.of(c.to(e.kind)) for e, c in zip(self.encoders, columns, strict=True)]
-        values = np.concatenate(parts, axis=1)
+        """One column after the other into one table, checked."""
+        values = np.empty((columns[0].rows, len(self.columns)), dtype=np.float32 if self.single else np.float64)
+        ends = np.cumsum([len(e.names) for e in self.encoders])
+        for encoder, column, end in zip(self.encoders, columns, ends, strict=True):
+            rows_of, place = encoder.of(column.to(encoder.kind)), slice(end - len(encoder.names), end)
+            for rows in chunks(len(values), len(encoder.names), _TOGETHER):
+                values[rows, place] = rows_of(rows)
         refuse_missing(Table(values, self.columns), name)
         return values
 
@@ -113,12 +126,26 @@ class Encoded:
     encoding: Encoding | None = None
 
     @property
+    def shares(self) -> NDArray[np.float64] | None:
+        """What part of its source each column is: 1/K of one that was encoded as K; None where all are their own.
+
+        >>> import pandas as pd
+        >>> x, y = pd.DataFrame({"n": [1, 2, 4], "k": ["a", "b", "c"]}), pd.DataFrame({"n": [3], "k": ["b"]})
+        >>> encoded(x, y).shares.round(2)
+        array([1.  , 0.33, 0.33, 0.33])
+        """
+        columns_of_source = Counter(self.sources or ())
+        if max(columns_of_source.values(), default=1) == 1:
+            return None
+        return np.array([1 / columns_of_source[source] for source in self.sources or ()])
+
+    @property
     def two(self) -> Samples:
         """The first two samples, for the tests of two."""
-        return Samples(self.samples[0], self.samples[1], self.columns)
+        return Samples(self.samples[0], self.samples[1], self.columns, self.shares)
 
 
-def encoded(x: Any, y: Any, *more: Any) -> Encoded:
+def encoded(*samples: Any, names: Sequence[str] | None = None) -> Encoded:
     """Samples of any accepted kind as numbers; data frames of any types of columns are encoded on their pooled rows.
 
     Frames of complete numbers, and everything that is no frame, are taken as they are: then the message about bad
@@ -126,8 +153,10 @@ def encoded(x: Any, y: Any, *more: Any) -> Encoded:
 
     Parameters
     ----------
-    x, y, *more : data frames, series, arrays, lists or tensors
-        Data frames are matched by column name.
+    *samples : data frames, series, arrays, lists or tensors
+        Two or more. Data frames are matched by column name.
+    names : sequence of str, optional
+        What schema differences and notes call the samples. Default: x and y, or sample 0, sample 1, ...
 
     Examples
     --------
@@ -142,15 +171,14 @@ def encoded(x: Any, y: Any, *more: Any) -> Encoded:
     >>> table.schema[0].text
     "column 'plan' is only in x, and was not compared"
     """
-    given = (x, y, *more)
-    names = ("x", "y") if not more else tuple(f"sample {i}" for i in range(len(given)))
-    frames = [as_frame(data, name) for data, name in zip(given, names, strict=True)]
+    names = sample_names(samples) if names is None else names
+    frames = [as_frame(data, name) for data, name in zip(samples, names, strict=True)]
     known = [f for f in frames if f is not None]
     if len(known) < len(frames):
-        return _as_they_are(given)
+        return _as_they_are(samples)
     if all(_is_plain(frame) for frame in known) and len({_types(frame) for frame in known}) == 1:
         listed = [distinct_names(f, n) for f, n in zip(known, names, strict=True) if isinstance(f, nw.DataFrame)]
-        return _as_they_are(given, other_orders(listed, names))
+        return _as_they_are(samples, other_orders(listed, names))
     return _fitted(*compared_columns(_tables(known, names), names), names)
 
 
@@ -176,7 +204,7 @@ def _is_plain(frame: FrameOrSeries) -> bool:
     """Whether all is numbers and nothing is missing."""
     columns = _series_of(frame)
     return all(is_numeric(c.dtype) for c in columns) and not any(
-        c.null_count() or (c.dtype.is_float() and np.isnan(c.to_numpy()).any()) for c in columns
+        c.null_count() or (c.dtype.is_float() and np.isnan(raw_numbers(c)).any()) for c in columns
     )
 
 
@@ -196,7 +224,8 @@ def _fitted(
     chosen = [encoder_for(columns) for columns in compared]
     left_out = [c for c in chosen if isinstance(c, LeftOut)]
     used = [(c, columns) for c, columns in zip(chosen, compared, strict=True) if not isinstance(c, LeftOut)]
-    encoding = Encoding(tuple(encoder for encoder, _ in used))
+    amounts = [c.single for e, columns in used if e.kind not in ("text", "booleans") for c in columns]
+    encoding = Encoding(tuple(encoder for encoder, _ in used), single=bool(amounts) and all(amounts))
     if not used:
         return _nothing_to_compare(compared, left_out, schema, names)
     samples = tuple(encoding.matrix([c[i] for _, c in used], name) for i, name in enumerate(names))
@@ -218,7 +247,7 @@ def _nothing_to_compare(
         said = [*_left_out_words(left_out), *(d.text for d in schema)]
         samples = " and ".join(f"`{name}`" for name in names)
         raise ValueError(f"{samples} must have a column that can be compared, but {'; '.join(said)}.")
-    rows = tuple(np.zeros((len(c.values), 1)) for c in compared[0])
+    rows = tuple(np.zeros((c.rows, 1)) for c in compared[0])
     label = (constant[0].source,)
     return Encoded(rows, label, label, schema, _left_out_words(left_out), Encoding((Constant(*label),)))
 
@@ -249,11 +278,16 @@ def _apart_in_time(used: Sequence[tuple[Encoder, Sequence[Column]]], names: Sequ
     apart = []
     for encoder, columns in used:
         known = [c.to("dates") for c in columns if encoder.kind == "dates"]
-        spans = sorted((np.nanmin(c.values), np.nanmax(c.values)) for c in known if not c.missing.all())
+        spans = sorted(_span(c) for c in known if not c.missing.all())
         if any(earlier[1] < later[0] for earlier, later in pairwise(spans)):
             apart.append(encoder.source)
-    alone = f"which alone tells {_listed(names)} apart: drop them to compare the rest"
+    alone = f"which alone tells {' and '.join(names)} apart: drop them to compare the rest"
     return (f"dates of {_listed(apart)} do not overlap, {alone}",) if apart else ()
+
+
+def _span(column: Column) -> tuple[float, float]:
+    values = column.values
+    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _listed(names: Sequence[str]) -> str:

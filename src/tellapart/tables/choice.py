@@ -76,9 +76,9 @@ def _for_text(columns: Sequence[Column]) -> Encoder | LeftOut:
     source = columns[0].name
     counts: Counter[str] = Counter()
     for column in columns:
-        counts.update(v for v in column.values.tolist() if v is not None)
-    marked = any(c.missing.any() for c in columns)
+        counts.update(column.coded.counts())
     known = counts.total()
+    marked = known < sum(c.rows for c in columns)
     if len(counts) == 1 and not marked:
         return LeftOut(source, "constant")
     if len(counts) == known >= LEAST_IDS and _names_only(counts):
@@ -119,7 +119,7 @@ def levels_of(source: str, counts: Mapping[str, int], marked: bool) -> Levels:
 
 def _names_only(counts: Mapping[str, int]) -> bool:
     """Whether distinct strings are neither sentences, nor dates, nor numbers with decimals."""
-    numbers = all_read_as(counts, "numbers") and not all(text.isdigit() for text in counts)
+    numbers = not all(text.isdigit() for text in counts) and all_read_as(counts, "numbers")
     return not numbers and not all_read_as(counts, "dates") and _mean_words(counts) < WORDS
 
 

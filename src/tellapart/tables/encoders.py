@@ -9,22 +9,24 @@ with what is in the middle of the pooled rows, or zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array
 
 from tellapart.tables.reading import Column, Kind
+from tellapart.tables.runs import hashed, placed, principal
 
 Matrix = NDArray[np.float64]
+Rows = Callable[[slice], Matrix]
 
 _LONGEST = 30  # characters of a level that are shown
 _SIGNS = 4
 _TEXTS_LEARNED = 5000  # distinct texts of which the directions of a free text are learned
-_HASHED = 4096
 
 
 class Encoder(Protocol):
@@ -46,8 +48,8 @@ class Encoder(Protocol):
         """Of the encoded columns."""
         ...
 
-    def of(self, column: Column) -> Matrix:
-        """Numbers of shape (rows, names)."""
+    def of(self, column: Column) -> Rows:
+        """The function that gives some rows of a column as numbers of shape (rows, names)."""
         ...
 
 
@@ -86,11 +88,15 @@ class Amounts:
         circles = (f"{self.source}: {f} of the {c.name}" for c in self.cycles for f in ("sine", "cosine"))
         return (*[self.source] * self.varies, *circles, *[_missing_name(self.source)] * self.marked)
 
-    def of(self, column: Column) -> Matrix:
-        absent = np.isnan(column.values)
-        filled = (np.where(absent, self.fill, column.values) - self.origin) / self.unit
-        circles = [cycle.of(column.values) for cycle in self.cycles]
-        return np.column_stack([*[filled] * self.varies, *circles, *[absent] * self.marked]).astype(float)
+    def of(self, column: Column) -> Rows:
+        values = column.values
+        return lambda rows: self._encoded(values[rows])
+
+    def _encoded(self, values: NDArray[Any]) -> Matrix:
+        absent = np.isnan(values)
+        filled = (np.where(absent, self.fill, values) - self.origin) / self.unit
+        circles = [cycle.of(values) for cycle in self.cycles]
+        return np.column_stack([*[filled] * self.varies, *circles, *[absent] * self.marked])
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,8 @@ class Constant:
     def names(self) -> tuple[str, ...]:
         return (self.source,)
 
-    def of(self, column: Column) -> Matrix:
-        return np.zeros((len(column.values), 1))
+    def of(self, column: Column) -> Rows:
+        return lambda rows: np.zeros((len(range(column.rows)[rows]), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +138,10 @@ class Levels:
         said = [f"{self.source}: {words}" for words in ([self.rest] if self.rest else []) + many]
         return (*own, *said, *[_missing_name(self.source)] * self.marked)
 
-    def of(self, column: Column) -> Matrix:
-        return _by_level(column.values, self._of_level, len(self.names))
+    def of(self, column: Column) -> Rows:
+        codes, levels = column.coded
+        rows = [self._of_level(level) for level in (*levels, None)]
+        return _by_level(codes, np.array(rows, dtype=np.float64).reshape(len(rows), -1), self.marked)
 
     def _of_level(self, level: str | None) -> list[float]:
         row = [float(level == mine) for mine in self.own]
@@ -142,7 +150,7 @@ class Levels:
         if self.counts:
             row.append(0.0 if level is None else math.log1p(self.counts.get(level, 0)))
             row += [0.0] * _SIGNS if level is None else signs(level)
-        return row + [float(level is None)] * self.marked
+        return row
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +158,7 @@ class Texts:
     """Free text: how long it is, and directions of its hashed runs of characters."""
 
     source: str
-    directions: Matrix  # (_HASHED, directions)
+    directions: Matrix  # (BUCKETS, directions)
     marked: bool
     words: str = "free text"
     kind: Kind = "text"
@@ -158,38 +166,21 @@ class Texts:
     @classmethod
     def learned(cls, source: str, counts: Mapping[str, int], marked: bool, width: int = 8) -> Texts:
         """The principal directions of at most 5,000 distinct texts, drawn by a hash of the text itself."""
-        from sklearn.decomposition import TruncatedSVD
-
         texts = sorted(sorted(counts), key=lambda text: blake2b(text.encode("utf-8", "replace")).digest())
         texts = texts[:_TEXTS_LEARNED]
         weights = np.sqrt([counts[text] for text in texts])
-        hashed = cls._hashed(texts).multiply(weights[:, None]).tocsr()
-        width = min(width, len(texts) - 1)
-        return cls(source, TruncatedSVD(width, random_state=0).fit(hashed).components_.T, marked)
+        rows = diags_array(weights) @ hashed(texts)
+        return cls(source, principal(rows, min(width, len(texts) - 1)), marked)
 
     @property
     def names(self) -> tuple[str, ...]:
         said = ["length", *(f"direction {i}" for i in range(1, self.directions.shape[1] + 1))]
         return (*(f"{self.source}: {words}" for words in said), *[_missing_name(self.source)] * self.marked)
 
-    def of(self, column: Column) -> Matrix:
-        texts = sorted({text for text in column.values if text is not None})
-        width = len(self.names) - 1 - self.marked
-        placed = self._hashed(texts) @ self.directions if texts else np.empty((0, width))
-        rows = {text: [math.log1p(len(text)), *row] for text, row in zip(texts, placed.tolist(), strict=True)}
-        nothing = [0.0] * (1 + width)
-
-        def of_text(text: str | None) -> list[float]:
-            return (nothing if text is None else rows[text]) + [float(text is None)] * self.marked
-
-        return _by_level(column.values, of_text, len(self.names))
-
-    @staticmethod
-    def _hashed(texts: Sequence[str]) -> Any:
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        runs = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=_HASHED, alternate_sign=False)
-        return runs.transform([text.encode("utf-8", "replace").decode() for text in texts])
+    def of(self, column: Column) -> Rows:
+        codes, levels = column.coded
+        known = np.column_stack([np.log1p([len(text) for text in levels]), placed(levels, self.directions)])
+        return _by_level(codes, np.vstack([known, np.zeros(known.shape[1])]), self.marked)
 
 
 @dataclass(frozen=True)
@@ -220,11 +211,13 @@ def shortened(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
 
 
-def _by_level(values: NDArray[Any], of_level: Any, width: int) -> Matrix:
-    """A row of numbers for each value, computed once for each distinct value."""
-    number = {level: i for i, level in enumerate(dict.fromkeys(values.tolist()))}
-    table = np.array([of_level(level) for level in number], dtype=np.float64).reshape(len(number), width)
-    return np.asarray(table[np.fromiter(map(number.__getitem__, values.tolist()), dtype=np.intp, count=len(values))])
+def _by_level(codes: NDArray[np.int32], table: Matrix, marked: bool) -> Rows:
+    """For each row its text's row of a table, of which the last is for missing texts; and a mark for these."""
+    if marked:
+        mark = np.zeros((len(table), 1))
+        mark[-1] = 1.0
+        table = np.hstack([table, mark])
+    return lambda rows: np.asarray(table[codes[rows]])
 
 
 def _missing_name(source: str) -> str:

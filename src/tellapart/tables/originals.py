@@ -84,13 +84,14 @@ def original_columns(given: Sequence[Any], table: Encoded, rows: Sequence[Ids]) 
     if table.encoding is None:
         flags = _booleans(given, names)
         values = [np.asarray(s[r], dtype=np.float64) for s, r in zip(table.samples, rows, strict=True)]
-        return tuple(
-            Original(name, "booleans" if flag else "numbers", tuple(Column(name, "numbers", v[:, j]) for v in values))
-            for j, (name, flag) in enumerate(zip(names, flags, strict=True))
-        )
+        found = []
+        for j, (name, flag) in enumerate(zip(names, flags, strict=True)):
+            columns = tuple(Column.of(name, "numbers", v[:, j]) for v in values)
+            found.append(Original(name, "booleans" if flag else "numbers", columns))
+        return tuple(found)
     read = [_read(data, r, names) for data, r in zip(given, rows, strict=True)]
     return tuple(
-        Original(e.source, _sort(e), tuple(found[e.source].to(e.kind) for found in read), e)
+        Original(e.source, _sort(e), tuple(found[e.source].to(e.kind).kept() for found in read), e)
         for e in table.encoding.encoders
     )
 

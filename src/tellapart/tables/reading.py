@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart.samples import FrameOrSeries, column_values, distinct_names, refuse_empty
+from tellapart import _arrow
+from tellapart.samples import FrameOrSeries, column_values, distinct_names, raw_numbers, refuse_empty
 
 Kind = Literal["numbers", "booleans", "text", "dates", "durations", "times of day", "nothing"]
 
@@ -36,37 +37,110 @@ _NUMBER = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")  # not 012
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
+class Coded(NamedTuple):
+    """Text: for each row the number of its text among `levels`, -1 where missing; some levels may be in no row."""
+
+    codes: NDArray[np.int32]
+    levels: Sequence[str]
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None]) -> Coded:
+        """From Python's strings.
+
+        >>> Coded.of(["v", "u", None, "v"])
+        Coded(codes=array([ 0,  1, -1,  0], dtype=int32), levels=('v', 'u'))
+        """
+        number = {text: i for i, text in enumerate(dict.fromkeys(v for v in texts if v is not None))}
+        codes = np.fromiter((-1 if v is None else number[v] for v in texts), dtype=np.int32, count=len(texts))
+        return cls(codes, tuple(number))
+
+    def counts(self) -> dict[str, int]:
+        """How many rows have each text."""
+        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels)).tolist()
+        return {level: count for level, count in zip(self.levels, found, strict=True) if count}
+
+    def parsed(self, kind: Kind) -> NDArray[np.float64]:
+        """Numbers or seconds, NaN for what cannot be read."""
+        return np.array([*(_parsed(level, kind) for level in self.levels), np.nan])[self.codes]
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of one sample: floats with NaN where missing (times in seconds), or for text str and None."""
+    """One column of one sample, read when it is asked for: of large tables one column at a time.
+
+    Attributes
+    ----------
+    rows : int
+    read : function
+        Gives numbers with NaN where missing, times in seconds; or `Coded` text.
+    single : bool
+        Whether the numbers came in single precision.
+    """
 
     name: str
     kind: Kind
-    values: NDArray[Any]
+    rows: int
+    read: Callable[[], Any]
+    single: bool = False
+
+    @classmethod
+    def of(cls, name: str, kind: Kind, values: Sequence[Any] | NDArray[Any]) -> Column:
+        """From values in memory: numbers, or str and None."""
+        known = Coded.of(list(values)) if kind == "text" else np.asarray(values, dtype=np.float64)
+        return cls(name, kind, len(values), lambda: known)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Of any kind but text."""
+        return np.asarray(self.read())
+
+    @property
+    def coded(self) -> Coded:
+        """Of text."""
+        found: Coded = self.read()
+        return found
+
+    @property
+    def texts(self) -> list[str | None]:
+        """Of text, one for each row.
+
+        >>> Column.of("a", "text", ["v", None, "v"]).texts
+        ['v', None, 'v']
+        """
+        levels: list[str | None] = [*self.coded.levels, None]
+        return [levels[code] for code in self.coded.codes.tolist()]
+
+    def kept(self) -> Column:
+        """The same column, read once."""
+        known = self.read()
+        return replace(self, read=lambda: known)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        if self.kind == "text":
-            return np.array([v is None for v in self.values.tolist()], dtype=bool)
-        return np.asarray(np.isnan(self.values))
+        return np.asarray(self.coded.codes < 0 if self.kind == "text" else np.isnan(self.values))
 
     def to(self, kind: Kind) -> Column:
         """The same values as another kind; what cannot be read that way is missing.
 
-        >>> Column("a", "text", np.array(["1.5", "two"], dtype=object)).to("numbers").values
+        >>> Column.of("a", "text", ["1.5", "two"]).to("numbers").values
         array([1.5, nan])
         """
         if kind == self.kind:
             return self
-        if self.kind == "nothing":
-            return replace(self, kind=kind, values=np.full(len(self.values), None) if kind == "text" else self.values)
-        if kind == "text":
-            return replace(self, kind=kind, values=_objects([None if v != v else text_of(v) for v in self.values]))
         if self.kind == "text":
-            read = {level: _parsed(level, kind) for level in set(self.values.tolist())}
-            return replace(self, kind=kind, values=np.array([read[v] for v in self.values], dtype=np.float64))
-        both_numbers = {self.kind, kind} == {"numbers", "booleans"}
-        return replace(self, kind=kind, values=self.values if both_numbers else np.full(len(self.values), np.nan))
+            return replace(self, kind=kind, read=lambda: self.coded.parsed(kind))
+        if kind == "text":
+            return replace(self, kind=kind, read=self._as_text, single=False)
+        if {self.kind, kind} == {"numbers", "booleans"}:
+            return replace(self, kind=kind)
+        return replace(self, kind=kind, read=lambda: np.full(self.rows, np.nan), single=False)
+
+    def _as_text(self) -> Coded:
+        """Every distinct number as a level."""
+        values = self.values
+        known = np.unique(values[~np.isnan(values)])
+        codes = np.where(np.isnan(values), -1, np.searchsorted(known, values)).astype(np.int32)
+        return Coded(codes, [text_of(number) for number in known.tolist()])
 
     def reads_as(self, kind: Kind) -> bool:
         """Whether no value is lost as another kind."""
@@ -106,20 +180,50 @@ def text_of(value: Any) -> str:
 
 def _read(series: nw.Series[Any], name: str, label: str) -> Column:
     """One column as what it holds, or an error that says what cannot be compared."""
-    dtype = series.dtype
-    if series.null_count() == len(series):
-        return Column(label, "nothing", np.full(len(series), np.nan))
+    dtype, rows = series.dtype, len(series)
+    if series.null_count() == rows:
+        return Column.of(label, "nothing", np.full(rows, np.nan))
     if dtype == nw.Boolean:
-        return Column(label, "booleans", _floats(series))
+        return Column(label, "booleans", rows, lambda: raw_numbers(series))
     if dtype.is_numeric():
-        return Column(label, "numbers", np.asarray(column_values(series, name, label), dtype=np.float64))
+        single = dtype == nw.Float32
+        return Column(label, "numbers", rows, lambda: column_values(series, name, label), single=single)
     if dtype in (nw.Datetime, nw.Date):
-        return Column(label, "dates", _floats(series.dt.timestamp("us")) / _SECOND)
+        return Column(label, "dates", rows, lambda: _times(series, "timestamp"))
     if dtype == nw.Duration:
-        return Column(label, "durations", _floats(series.dt.total_microseconds()) / _SECOND)
+        return Column(label, "durations", rows, lambda: _times(series, "duration"))
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time):
-        return _read_objects(series, name, label)
+        return _read_by_arrow(series, label) or _read_objects(series, name, label)
     raise _refusal(series, name, label)
+
+
+def _times(series: nw.Series[Any], what: Literal["timestamp", "duration"]) -> NDArray[np.float64]:
+    """Seconds since 1970, or of a duration."""
+    if series.implementation.is_pyarrow():
+        return _arrow.seconds(series.to_native())
+    counted = series.dt.timestamp("us") if what == "timestamp" else series.dt.total_microseconds()
+    return np.asarray(raw_numbers(counted) / _SECOND)
+
+
+def _read_by_arrow(series: nw.Series[Any], label: str) -> Column | None:
+    """Text and times of day without a Python object for each row; None where that cannot be."""
+    if series.dtype == nw.Object or not _arrow.available():
+        return None
+    try:
+        arrow = series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
+    except (ValueError, TypeError, NotImplementedError):  # half of a surrogate pair, categories of several types
+        return None
+    if series.dtype == nw.Time:
+        return Column(label, "times of day", len(series), lambda: _arrow.seconds(arrow))
+    return Column(label, "text", len(series), lambda: _coded(*_arrow.coded(arrow))) if _arrow.is_text(arrow) else None
+
+
+def _coded(codes: NDArray[np.int32], levels: list[Any]) -> Coded:
+    """Categories that are no text become text: 1 and "1" are the same."""
+    if all(isinstance(level, str) for level in levels):
+        return Coded(codes, levels)
+    of_levels = Coded.of([*map(text_of, levels), None])
+    return Coded(of_levels.codes[codes], of_levels.levels)
 
 
 def _read_objects(series: nw.Series[Any], name: str, label: str) -> Column:
@@ -132,8 +236,9 @@ def _read_objects(series: nw.Series[Any], name: str, label: str) -> Column:
         raise _refusal(series, name, label)
     kind = kinds.pop() if len(kinds) == 1 and series.dtype not in (nw.Categorical, nw.Enum) else "text"
     convert = text_of if kind == "text" else _seconds
-    found = [None if absent else convert(v) for v, absent in zip(values, missing, strict=True)]
-    return Column(label, kind or "text", _objects(found) if kind == "text" else np.array(found, dtype=np.float64))
+    return Column.of(
+        label, kind or "text", [None if absent else convert(v) for v, absent in zip(values, missing, strict=True)]
+    )
 
 
 def _python_kind(python: type) -> Kind | None:
@@ -142,21 +247,13 @@ def _python_kind(python: type) -> Kind | None:
 
 def _refusal(series: nw.Series[Any], name: str, label: str) -> TypeError:
     dtype = series.dtype
-    said = getattr(series.to_native(), "dtype", dtype) if dtype in (nw.Unknown, nw.Object) else dtype
+    native = series.to_native()
+    known = dtype not in (nw.Unknown, nw.Object)
+    said = dtype if known else getattr(native, "dtype", None) or getattr(native, "type", dtype)
     return TypeError(
         f"`{name}` must have columns of numbers, booleans, text, categories, dates or times, got {said} in column "
         f"'{label}'. Encode it as numbers on the pooled rows of all samples, or drop it."
     )
-
-
-def _floats(series: nw.Series[Any]) -> NDArray[np.float64]:
-    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    filled = np.empty(len(values), dtype=object)
-    filled[:] = values
-    return filled
 
 
 def _seconds(value: Any) -> float:
@@ -172,20 +269,20 @@ def _seconds(value: Any) -> float:
     return float(value)
 
 
-def _parsed(text: str | None, kind: Kind) -> float:
+def _parsed(text: str, kind: Kind) -> float:
     """NaN for what cannot be read."""
-    if text is None:
-        return np.nan
     if kind in ("numbers", "booleans"):
         return float(text) if _NUMBER.fullmatch(text) else np.nan
-    readers: dict[Kind, tuple[re.Pattern[str], Callable[[str], Any]]] = {
-        "dates": (_DATE, dt.datetime.fromisoformat),
-        "times of day": (re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?"), dt.time.fromisoformat),
-    }
-    if kind not in readers:
+    pattern, reader = _READERS.get(kind, (_NUMBER, None))
+    if reader is None or not pattern.fullmatch(text):
         return np.nan
-    pattern, reader = readers[kind]
     try:
-        return _seconds(reader(text)) if pattern.fullmatch(text) else np.nan
+        return _seconds(reader(text))
     except ValueError:  # the 30th of February
         return np.nan
+
+
+_READERS: dict[Kind, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    "dates": (_DATE, dt.datetime.fromisoformat),
+    "times of day": (re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?"), dt.time.fromisoformat),
+}

@@ -55,7 +55,7 @@ def kernel_for(choice: Any, train: Samples, rng: np.random.Generator) -> Kernel:
     """The kernel that a choice stands for on these training rows: learned there, or with its bandwidth resolved."""
     if learns_kernel(choice):
         return as_kernel(choice.learn_kernel(train, rng))
-    return as_kernel(choice or Gaussian()).resolved(train.pooled, rng)
+    return as_kernel(choice or Gaussian()).resolved(train.pooled, rng, train.shares)
 
 
 @dataclass(frozen=True, eq=False)

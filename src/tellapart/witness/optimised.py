@@ -95,7 +95,7 @@ class OptimisedKernel:
             return Select(self.kernels, ridges=(math.inf,), folds=self.folds).search(train, rng)
         refuse_too_many(train)
         rows = train.pooled
-        kernels, pairs = candidates(self.kernels, rows, rng), Pairs(rows, rows)
+        kernels, pairs = candidates(self.kernels, rows, rng, train.shares), Pairs(rows, rows)
         scores = [self._j(kernel, pairs, train.n) for kernel in progress(kernels, "choosing the kernel")]
         return best_of(
             kernels, (math.inf,), np.array(scores)[:, None, None], varied=bool((rows != rows[0]).any())

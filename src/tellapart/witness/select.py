@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tellapart._progress import progress
 from tellapart.kernels import BandwidthGrid, Gaussian, Kernel, as_kernel, kernel_matrix
 from tellapart.moments import column_snr
-from tellapart.pairs import Pairs
+from tellapart.pairs import Pairs, Shares
 from tellapart.samples import Samples
 from tellapart.witness.base import Estimator, KernelWitness
 from tellapart.witness.fisher import (
@@ -113,7 +113,7 @@ class Select(Estimator):
         refuse_too_many(train)
         ridges = tuple(checked_ridge(r) for r in listed("ridges", self.ridges))
         rows = train.pooled
-        kernels = candidates(self.kernels, rows, rng)
+        kernels = candidates(self.kernels, rows, rng, train.shares)
         folds = [_FoldGrid(rows, train.n, ridges, fold, self.covariance) for fold in make_folds(self.folds, train, rng)]
         scores = [
             np.stack([fold.scores(kernel) for fold in folds], axis=1)
@@ -131,12 +131,12 @@ class Select(Estimator):
         return replace(self, folds=moved).learn(train, rng)
 
 
-def candidates(kernels: Any, rows: NDArray[Any], rng: np.random.Generator) -> list[Kernel]:
+def candidates(kernels: Any, rows: NDArray[Any], rng: np.random.Generator, shares: Shares = None) -> list[Kernel]:
     """The kernels of a grid, with their bandwidths for these pooled rows."""
     grid = BandwidthGrid() if kernels is None else kernels
     if isinstance(grid, BandwidthGrid):
-        return grid.kernels(rows, rng)
-    return [as_kernel(k).resolved(rows, rng) for k in listed("kernels", grid)]
+        return grid.kernels(rows, rng, shares)
+    return [as_kernel(k).resolved(rows, rng, shares) for k in listed("kernels", grid)]
 
 
 def listed(name: str, value: Any) -> list[Any]:
