@@ -1,6 +1,6 @@
 """Explanations ("where 1") of planted data, counted in the plainest way: something to draw. Not a test of anything."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -112,7 +112,7 @@ def _pair(a, b, x, y):
     edges = [np.quantile(pd.concat([x[c], y[c]]).dropna(), np.linspace(0, 1, 9)) for c in (a, b)]
     for e in edges:
         e += np.arange(9) * 1e-9
-    labels = [[f"{low:.2g} to {high:.2g}" for low, high in zip(e, e[1:], strict=False)] for e in edges]
+    labels = [[f"{low:.2g} to {high:.2g}" for low, high in pairwise(e)] for e in edges]
     cells = [(np.histogram2d(*t[[a, b]].dropna().to_numpy().T, bins=edges)[0] / len(t)).tolist() for t in (x, y)]
     found = {"names": [a, b], "pvalue": min(1.0, p * 28), "alone": p, **_marked(min(1.0, p * 28), p)}
     change = f"rank correlation {r:.2f} in x, {s:.2f} in y"

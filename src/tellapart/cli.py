@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tellapart.arguments import parsed, power_parser
+from tellapart._writing import refuse_unwritable, write_whole
+from tellapart.arguments import command_line, parsed, power_parser
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
 
 _SAME, _DIFFERENT, _TROUBLE, _INTERRUPTED = 0, 1, 2, 130
 _MOST_COLUMNS = 2000  # the work grows with their third power
+_POWER = 0.9  # with which what is called detectable is found
 _EQUAL = "the samples hold the same rows in the same order"
 _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 
@@ -52,10 +54,14 @@ def _trouble(message: str) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
+    if options.report is not None:
+        refuse_unwritable(options.report, "--report", options.files)
     sheets = _samples(options)
     outcome = _outcome(sheets, options)
     if not options.quiet:
         print(_printed(outcome, options.format), flush=True)
+    if options.report is not None:
+        _write_report(outcome, options)
     return _DIFFERENT if outcome["differ"] else _SAME
 
 
@@ -128,8 +134,17 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> dict[str, Any]
         "effect_at_least": least,
         "effect_pvalue": effect_pvalue,
         "samples": [{"source": sheet.source, "rows": sheet.n} for sheet in sheets],
+        "detectable": _detectable_by(result, options.level),
+        "command": command_line(options),
         "result": result.to_dict(),
     }
+
+
+def _detectable_by(result: Any, level: float) -> dict[str, float] | None:
+    """What could have been found, where there is a formula for it: two samples of independent rows."""
+    if getattr(result, "sizes", None) is None or result.exchanged != "rows" or isinstance(result.sizes, tuple):
+        return None
+    return {"shift": result.detectable(level, _POWER), "power": _POWER}
 
 
 def _compared(sheet: Sheet, options: argparse.Namespace) -> Sheet:
@@ -164,6 +179,15 @@ def _printed(outcome: dict[str, Any], form: str) -> str:
     if form == "text":
         return to_plain(outcome, colours=_coloured())
     return to_json(outcome) if form == "json" else to_markdown(outcome)
+
+
+def _write_report(outcome: dict[str, Any], options: argparse.Namespace) -> None:
+    """The report, and where it is."""
+    from tellapart.report.html import to_html
+
+    write_whole(options.report, to_html(outcome).encode())
+    if not options.quiet:
+        sys.stderr.write(f"tellapart: the report is in {options.report}\n")
 
 
 def _coloured() -> bool:

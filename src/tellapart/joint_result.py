@@ -15,8 +15,10 @@ from tellapart import _checks as checks
 from tellapart._randomness import from_record
 from tellapart._spec import rebuilt, refuse_specs, to_spec
 from tellapart.inference.certificate import Certificate
+from tellapart.inference.planning import shift_of, snr_found
 from tellapart.inference.whole_sample import Hearing
-from tellapart.report.text import to_joint_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, joint_rows, to_joint_text, verdict_sentence
 
 Values = NDArray[np.float64]
 
@@ -120,6 +122,14 @@ class TellApartResult:
             )
         return self.certificate
 
+    def detectable(self, level: float = 0.05, power: float = 0.9) -> float:
+        """The shift of one column, in its standard deviations, that the best test finds with this power at these sizes.
+
+        Of independent rows, and by a test that knows where to look: what is smaller is not excluded, whatever the test.
+        """
+        n, m = self.sizes.n, self.sizes.m
+        return shift_of(snr_found(n, m, power, level), n, m)
+
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
 
@@ -129,6 +139,10 @@ class TellApartResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
         return to_joint_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), joint_rows(self.to_dict()))
 
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run: ``tell_apart(x, y, **result.settings())`` on the same rows.

@@ -24,7 +24,8 @@ from tellapart.inference.confidence import (
 from tellapart.inference.null import Null, Verdict
 from tellapart.inference.planning import power_from_snr, snr_for
 from tellapart.moments import Standardised, WitnessMoments
-from tellapart.report.text import to_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, to_text, verdict_sentence, witness_rows
 from tellapart.samples import as_frame, as_rows
 from tellapart.split import Split, TrainShare
 from tellapart.tables import Encoded, Encoding
@@ -129,6 +130,10 @@ class WitnessTestResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
         return to_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), witness_rows(self.to_dict(), USUAL_LEVEL))
 
     def power_at(self, level: float = 0.05, n: int | None = None, m: int | None = None) -> float:
         """Probability that the same witness is found on n and m fresh test rows (default: as many as here).

@@ -128,7 +128,8 @@ def _drawn(key: str, title: str, said: str, height: int, *shapes: Markup, class_
         *shapes,
         class_=class_,
         role="img",
-        aria_labelledby=f"{key}-title {key}-words",
+        aria_labelledby=f"{key}-title",
+        aria_describedby=f"{key}-words",
         width="100%",
         height=height,
     )

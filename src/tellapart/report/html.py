@@ -144,11 +144,11 @@ def _several(outcome: dict[str, Any]) -> Markup:
         named = joined(names[i], " and ", names[j])
         lines.append((named, told, pvalue_of(pair["pvalue"]), pvalue_of(pair["own_pvalue"]), loudest))
     words = (
-        f"That all samples are alike has p = {pvalue_of(result['pvalue'])}. P-values of pairs allow for all pairs: the "
-        f"chance to call any equal pair different is at most {level:g}. To see where two of them differ, compare these two."
+        f"That all samples are alike has p = {pvalue_of(result['pvalue'])}. P-values of pairs allow for all pairs: "
+        f"the chance to call any equal pair different is at most {level:g}. To see where two differ, compare those two."
     )
     heads = ("samples", "verdict", "p for all pairs", "p alone", "loudest")
-    return joined(tag("p", words), table("Each pair of samples", heads, lines, numeric=(2, 3)))
+    return joined(tag("p", words), table("each-pair", "Each pair of samples", heads, lines, numeric=(2, 3)))
 
 
 def _how(outcome: dict[str, Any], explanation: dict[str, Any] | None) -> Markup:
@@ -159,7 +159,7 @@ def _how(outcome: dict[str, Any], explanation: dict[str, Any] | None) -> Markup:
     if not result["draws"]:
         exact = "The p-value is exact."
     notes = [*result["notes"], *(explanation["notes"] if explanation else ())]
-    parts = [tag("p", exact), table("The test, part by part", ("part", "what it was"), lines)]
+    parts = [tag("p", exact), table("parts", "The test, part by part", ("part", "what it was"), lines)]
     if notes:
         parts += [tag("h3", "Notes"), tag("ul", *(tag("li", plain(note)) for note in notes))]
     parts.append(tag("h3", "To repeat it"))

@@ -11,21 +11,19 @@ from tellapart._spec import is_spec, rebuilt
 def python_lines(result: dict[str, Any]) -> str:
     """A program that repeats the test, given the rows.
 
-    >>> result = {"schema": "joint 2", "settings": {"pairs": True, "memory": 2.0}, "rng": {"seed": 0}, "exchanged": "rows"}
-    >>> print(python_lines(result))
+    >>> settings = {"kernels": None, "pairs": True, "memory": 2.0}
+    >>> print(python_lines({"settings": settings, "rng": {"seed": 0}, "exchanged": "pairs", "sizes": {"n": 9, "m": 9}}))
     from tellapart import tell_apart
     <BLANKLINE>
-    result = tell_apart(x, y, pairs=True, memory=2.0, rng=0)
+    result = tell_apart(x, y, pairs=True, rng=0)
     """
     settings = {name: rebuilt(spec) for name, spec in result["settings"].items()}
-    told = {name: value for name, value in settings.items() if not _usual(value)}
+    told = {name: value for name, value in settings.items() if not _usual(name, value)}
     imports = sorted({line for value in told.values() for line in _imports(value)})
-    samples = "x, y" if "auc" in result or "sizes" not in result else ", ".join(_letters(len(result["sizes"])))
-    several = f"[{samples}]" if result["schema"].startswith("several") else samples
-    given = [several, *(f"{name}={code_of(value)}" for name, value in told.items()), f"rng={_seed(result['rng'])}"]
-    structure = (
-        [] if result["exchanged"] == "rows" else ["# with the same groups, strata and weights, if there were any"]
-    )
+    sizes = result["sizes"]
+    samples = "x, y" if isinstance(sizes, dict) else f"[{', '.join(f'sample_{i}' for i in range(len(sizes)))}]"
+    given = [samples, *(f"{name}={code_of(value)}" for name, value in told.items()), f"rng={_seed(result['rng'])}"]
+    structure = [] if result["exchanged"] in ("rows", "pairs") else ["# with the same groups, strata or weights"]
     call = f"result = tell_apart({', '.join(given)})"
     return "\n".join(["from tellapart import tell_apart", *imports, "", *structure, call])
 
@@ -48,9 +46,9 @@ def code_of(value: Any) -> str:
     return "..." if is_spec(value) else repr(value)
 
 
-def _usual(value: Any) -> bool:
+def _usual(name: str, value: Any) -> bool:
     """Whether it goes without saying."""
-    if value is None or value is False:
+    if value is None or value is False or (name, value) == ("memory", 2.0):
         return True
     return is_dataclass(value) and not is_spec(value) and code_of(value) == f"{type(value).__name__}()"
 
@@ -66,7 +64,3 @@ def _imports(value: Any) -> list[str]:
 
 def _seed(rng: dict[str, Any]) -> str:
     return repr(rng["seed"]) if "seed" in rng else "rng  # in the state that the result has recorded"
-
-
-def _letters(count: int) -> list[str]:
-    return [f"sample_{i}" for i in range(count)]

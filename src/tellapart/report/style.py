@@ -51,7 +51,7 @@ a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--x);outline-offset:3px;border-radius:2px}
 .skip{position:absolute;left:-100rem;background:var(--paper);color:var(--ink);padding:.5rem 1rem}
 .skip:focus{left:1rem;top:1rem}
-.nowhere{position:absolute}
+.nowhere{position:absolute;left:0;top:0}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .brand{margin:0 0 1rem;font-size:.8rem;letter-spacing:.14em;text-transform:uppercase;color:var(--quiet)}
 .samples{list-style:none;margin:0;padding:0;font-size:.9rem;line-height:1.7}
@@ -92,14 +92,15 @@ svg .axis{stroke:var(--quiet);stroke-width:1}
 .faint{color:var(--quiet)}
 .rank{color:var(--quiet);font-weight:400;font-variant-numeric:tabular-nums;margin-right:.25em}
 .pair{margin-top:1.75rem}
-.heat{display:grid;grid-template-columns:5.5rem minmax(0,1fr) minmax(0,1fr);gap:.75rem;max-width:34rem}
+.heat{display:grid;grid-template-columns:5.5rem minmax(0,1fr) minmax(0,1fr);gap:.75rem;max-width:34rem;overflow:clip}
 .heat text{font-size:10.5px}
 .frame{fill:none;stroke:var(--rule)}
 .wide{overflow-x:auto;margin:1.25rem 0}
 table{border-collapse:collapse;width:100%;font-size:.85rem;line-height:1.4}
 caption{text-align:left;font-weight:600;padding-bottom:.4rem}
 caption .key{margin-right:.2em}
-th,td{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;font-weight:400;border-bottom:1px solid var(--rule)}
+th,td{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;font-weight:400;
+ border-bottom:1px solid var(--rule)}
 thead th{color:var(--quiet);font-size:.78rem;border-bottom:1px solid var(--quiet)}
 th:last-child,td:last-child{padding-right:0}
 th,td{overflow-wrap:break-word;max-width:16rem}

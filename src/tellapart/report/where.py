@@ -96,8 +96,8 @@ def _said_of_columns(differing: int, count: int, explanation: dict[str, Any]) ->
     if not differing:
         found = "The only column does not differ" if count == 1 else f"None of {count} columns differs by itself"
     words = (
-        f"{found} at level {level}. P-values are corrected for all {count}: a column that does not differ is marked with a "
-        f"probability of at most {level}, whatever the others do ({explanation['draws']} relabellings)."
+        f"{found} at level {level}. P-values are corrected for all {count} by {explanation['draws']} relabellings: the "
+        f"chance to mark any column that does not differ is at most {level}."
     )
     return tag("p", words)
 
@@ -138,7 +138,7 @@ def _all_columns(columns: Sequence[dict[str, Any]]) -> Markup:
     ]
     more = f", the {_LISTED} most telling" if len(columns) > _LISTED else ""
     heads = ("column", "kind", "x and y", "p alone", "p corrected")
-    inside = table(f"All {len(columns)} columns{more}, most telling first", heads, lines, numeric=(3, 4))
+    inside = table("all-columns", f"All {len(columns)} columns{more}, most telling first", heads, lines, numeric=(3, 4))
     return tag("details", tag("summary", f"All {len(columns)} columns in a table"), inside)
 
 
@@ -180,7 +180,9 @@ def _subgroups(explanation: dict[str, Any]) -> Markup:
         "all of them."
     )
     heads = ("sub-group", "of x", "of y", "in a picture", "y - x, interval", "p corrected")
-    return joined(tag("p", words), table("Shares of the samples in each sub-group", heads, lines, numeric=(1, 2, 4, 5)))
+    return joined(
+        tag("p", words), table("groups", "Shares of the samples in each sub-group", heads, lines, numeric=(1, 2, 4, 5))
+    )
 
 
 def _subgroup(i: int, group: dict[str, Any], top: float) -> tuple[object, ...]:
@@ -198,7 +200,7 @@ def _subgroup(i: int, group: dict[str, Any], top: float) -> tuple[object, ...]:
 
 
 def _points(value: float) -> str:
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{number(100 * abs(value), 1)}%"
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{number(100 * abs(value), 1)}%"
 
 
 def _rows(explanation: dict[str, Any]) -> Markup:
@@ -231,7 +233,13 @@ def _row_table(which: str, rows: Sequence[dict[str, Any]], names: Sequence[str])
         for row in rows
     ]
     heads = ("row", "witness", *(name_of(name, 30) for name in names))
-    return table(joined(drawing.key_of(which), f" Rows that look most like {which}"), heads, lines, numeric=(0, 1))
+    return table(
+        f"rows-{which}",
+        joined(drawing.key_of(which), f" Rows that look most like {which}"),
+        heads,
+        lines,
+        numeric=(0, 1),
+    )
 
 
 def _value(text: str) -> Markup:
@@ -240,7 +248,7 @@ def _value(text: str) -> Markup:
 
 
 def table(
-    caption: object, heads: Sequence[object], lines: Sequence[Sequence[object]], numeric: Sequence[int] = ()
+    key: str, caption: object, heads: Sequence[object], lines: Sequence[Sequence[object]], numeric: Sequence[int] = ()
 ) -> Markup:
     """A table that scrolls by itself where it is too wide; the first cell of a line is its head."""
     head = tag("tr", *(tag("th", h, scope="col", class_="n" if i in numeric else None) for i, h in enumerate(heads)))
@@ -252,8 +260,9 @@ def table(
         )
         for line in lines
     ]
-    inside = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
-    return tag("div", inside, class_="wide", tabindex="0", role="group", aria_label="Table")
+    named = f"{key}-caption"
+    inside = tag("table", tag("caption", caption, id=named), tag("thead", head), tag("tbody", *body))
+    return tag("div", inside, class_="wide", tabindex="0", role="group", aria_labelledby=named)
 
 
 def _map(places: dict[str, Any] | None) -> Markup:
