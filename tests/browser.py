@@ -1,4 +1,4 @@
-"""Headless Chromium for tests, spoken to through a pipe: nothing is installed but the browser, nothing listens on a port."""
+"""Headless Chromium for tests, spoken to through a pipe: nothing but the browser is needed, and no port is opened."""
 
 import base64
 import json
@@ -11,10 +11,19 @@ import tempfile
 import time
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_OPTIONS = (
-    "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --no-first-run "
-    "--disable-component-update --disable-sync --disable-extensions --hide-scrollbars --remote-debugging-pipe"
-).split()
+_OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
 # The browser reads commands from its file 3 and answers on its file 4.
 _LAUNCH = "import os, sys; r, w, *c = sys.argv[1:]; os.dup2(int(r), 3); os.dup2(int(w), 4); os.execv(c[0], c)"
 _PATIENCE = 60.0  # seconds

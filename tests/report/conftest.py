@@ -4,8 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from explanations import explained, orders
 
+from explanations import explained, orders
 from tellapart import tell_apart
 
 

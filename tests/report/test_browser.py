@@ -1,10 +1,10 @@
 """The report in a real browser: it fits, it is quiet, and nothing in it runs. `make report-check` runs these."""
 
 import pytest
-from browser import CHROMIUM, Browser
 
+from browser import CHROMIUM, Browser
+from hostile import poisoned
 from tellapart.report.html import to_html
-from tests.report.hostile import poisoned
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
 
@@ -26,8 +26,9 @@ _CONTRAST = """(() => {
   }
   return [least, where] })()"""
 
-_CUT_OFF = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.wide, .unseen, .skip, .nowhere')
-  && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest('svg')).map(e => e.outerHTML)"""
+_CUT_OFF = """[...document.querySelectorAll('body *')].filter(
+  e => !e.closest('.wide, .unseen, .skip, svg') && e.getBoundingClientRect().right > innerWidth + 1
+).map(e => e.outerHTML)"""
 
 
 @pytest.fixture(scope="module")

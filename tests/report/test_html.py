@@ -3,15 +3,31 @@
 import copy
 import json
 import re
+from itertools import pairwise
 
 import pytest
-from pages import parsed
 
+from hostile import NAMES, poisoned
+from pages import parsed
 from tellapart.report.html import to_html
 from tellapart.report.style import DARK, LIGHT, STYLE
-from tests.report.hostile import NAMES, poisoned
 
 CASES = ["different", "alike", "several"]
+ACTIVE = {
+    "script",
+    "iframe",
+    "object",
+    "embed",
+    "img",
+    "image",
+    "link",
+    "base",
+    "form",
+    "input",
+    "animate",
+    "set",
+    "foreignobject",
+}
 EMPTY = {"columns": [], "pairs": [], "pairs_tried": 0, "rows": {"x": [], "y": []}, "subgroups": [], "evidence": None,
          "map": None, "notes": []}  # fmt: skip
 
@@ -67,7 +83,7 @@ def test_headings_do_not_skip(html):
     levels = [int(e.name[1]) for e in parsed(html).all("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b <= a + 1 for a, b in pairwise(levels))
 
 
 def test_pictures_and_tables_have_names(html):
@@ -95,11 +111,7 @@ def test_pictures_and_tables_have_names(html):
 
 def test_it_asks_for_nothing_and_runs_nothing(html):
     page = parsed(html)
-    shown = {"html", "head", "meta", "title", "style", "body", "a", "svg", "defs", "circle", "path", "use", "header", "p",
-             "ul", "li", "b", "bdi", "span", "main", "h1", "h2", "h3", "nav", "section", "dl", "div", "dt", "dd", "figure",
-             "figcaption", "desc", "line", "text", "article", "strong", "details", "summary", "table", "caption", "thead",
-             "tbody", "tr", "th", "td", "rect", "g", "footer", "pre", "code"}  # fmt: skip
-    assert {e.name for e in page.all()} <= shown
+    assert not {e.name for e in page.all()} & ACTIVE
     for element in page.all():
         for key, value in element.attributes.items():
             assert not key.startswith("on")
