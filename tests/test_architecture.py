@@ -84,7 +84,7 @@ ARROW = [
     "report.style",
     "report.drawing",
     "report.repeating",
-    "report.where",
+    "report.findings",
     "report.html",
     "report.plots",
     "report",

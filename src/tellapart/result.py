@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from tellapart.split import Split, TrainShare
 from tellapart.tables import Encoded, Encoding
 from tellapart.witness.base import Learner, Witness
 from tellapart.witness.select import SelectedWitness, Selection
+
+if TYPE_CHECKING:
+    from tellapart.report.plots import Picture
 
 Values = NDArray[np.float64]
 
@@ -134,6 +137,15 @@ class WitnessTestResult:
     def _repr_html_(self) -> str:
         """In notebooks: the verdict at the usual level, and how it came about."""
         return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), witness_rows(self.to_dict(), USUAL_LEVEL))
+
+    def plot(self, level: float = 0.05) -> Picture:
+        """Witness values of the test rows, and the statistic among its relabellings, as a Matplotlib figure."""
+        from tellapart.report.plots import judged
+
+        if self.values is None:
+            raise ValueError("`plot` needs the witness values, which a result read back does not have.")
+        said = verdict_sentence(self.pvalue, checks.share("level", level, usual=0.05))
+        return judged(said, self.values, self.null_distribution, self.statistic, self.statistic_name)
 
     def power_at(self, level: float = 0.05, n: int | None = None, m: int | None = None) -> float:
         """Probability that the same witness is found on n and m fresh test rows (default: as many as here).

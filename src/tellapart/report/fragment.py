@@ -17,8 +17,8 @@ _TABLE = "border-collapse:collapse;border:0;margin:.4em 0;font-size:.95em;font-v
 def to_fragment(sentence: str, rows: Sequence[tuple[str, str]]) -> str:
     """A verdict, and labels beside their words.
 
-    >>> to_fragment("No difference found.", [("rows", "5 < 6")])[-46:]
-    '0">5 &lt; 6</td></tr></tbody></table></div>'
+    >>> "<td" in to_fragment("No difference found.", []), "5 &lt; 6</td>" in to_fragment("", [("rows", "5 < 6")])
+    (False, True)
     """
     lines = [
         tag(

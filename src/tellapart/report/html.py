@@ -11,11 +11,11 @@ from typing import Any
 
 from tellapart.report import drawing
 from tellapart.report.comparison import sentence_of
+from tellapart.report.findings import Section, sections_of, table
 from tellapart.report.markup import Markup, joined, name_of, plain, pvalue_of, share, tag
 from tellapart.report.repeating import python_lines
 from tellapart.report.style import STYLE
 from tellapart.report.text import joint_rows, several_rows
-from tellapart.report.where import Section, sections_of, table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SAID_ELSEWHERE = ("schema", "effect", "p-value", "note", "repeat")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
@@ -48,7 +49,7 @@ def sections_of(explanation: dict[str, Any]) -> Iterator[Section]:
     yield Section("pairs", "Pairs", "Pairs of columns", _pairs(explanation))
     yield Section("subgroups", "Sub-groups", "Sub-groups", _subgroups(explanation))
     yield Section("rows", "Rows", "Most telling rows", _rows(explanation))
-    yield Section("map", "Map", "Map of the witness", _map(explanation["map"]))
+    yield Section("map", "Map", "Map of the witness", _map(explanation))
 
 
 def absent(what: str) -> Markup:
@@ -60,8 +61,8 @@ def _evidence(evidence: dict[str, Any] | None) -> Markup:
     if evidence is None:
         return absent("The witness was not evaluated row by row here, so there is no picture of its values.")
     edges = evidence["edges"]
-    zero = -edges[0] / (edges[-1] - edges[0]) if edges[0] < 0 < edges[-1] else None
-    labels = [_tick(edge) for edge in edges]
+    zero = place_among(edges, 0.0) if edges[0] < 0 < edges[-1] else None
+    labels = [tick_of(edge) for edge in edges]
     picture = drawing.histogram(
         "witness-values", "Witness values of both samples", labels, evidence["x"], evidence["y"], height=150, zero=zero
     )
@@ -71,6 +72,16 @@ def _evidence(evidence: dict[str, Any] | None) -> Markup:
     )
     ends = tag("p", tag("span", "← looks like y"), tag("span", "looks like x →"), class_="ends", aria_hidden="true")
     return joined(tag("p", words), tag("figure", picture, ends, tag("figcaption", *_KEY)))
+
+
+def place_among(edges: Sequence[float], value: float) -> float:
+    """Where a value lies if every bar is equally wide: the outer ones, which reach to the ends, are not.
+
+    >>> place_among([-9.0, -1.0, 1.0], 0.0)
+    0.75
+    """
+    i = max(k for k, edge in enumerate(edges[:-1]) if edge <= value)
+    return (i + (value - edges[i]) / (edges[i + 1] - edges[i])) / (len(edges) - 1)
 
 
 def _columns(explanation: dict[str, Any]) -> Markup:
@@ -127,6 +138,8 @@ def _portrait(key: str, column: dict[str, Any]) -> Markup:
     missing = portrait["missing"]
     if portrait["kind"] == "histogram" and any(missing):
         parts.append(tag("figcaption", f"Missing: {share(missing[0])} of x, {share(missing[1])} of y."))
+    if column["kind"] == "free text":
+        parts.append(tag("figcaption", "Lengths of the texts, in characters."))
     return tag("figure", *parts)
 
 
@@ -171,13 +184,14 @@ def _pair(rank: int, pair: dict[str, Any]) -> Markup:
 def _subgroups(explanation: dict[str, Any]) -> Markup:
     groups = explanation["subgroups"]
     if not groups:
-        return absent("No sub-group was found in which the difference concentrates, or none could be looked for.")
+        why = "; ".join(plain(note) for note in explanation["notes"] if "sub-group" in note)
+        return absent(f"None: {why or 'no part of the rows stands out'}.")
     top = max(chain.from_iterable((g["share_x"], g["share_y"]) for g in groups)) or 1.0
     lines = [_subgroup(i, group, top) for i, group in enumerate(groups, 1)]
     words = (
         "Parts of the tables that one sample has more of. They were found on one half of the rows and counted on the "
-        f"other, so the counts are honest ({groups[0]['n']} + {groups[0]['m']} rows); p-values and intervals allow for "
-        "all of them."
+        f"other, so the counts are honest ({groups[0]['n']} + {groups[0]['m']} rows). P-values allow for all of them; "
+        f"each interval holds with confidence {1 - explanation['level']:.0%} by itself."
     )
     heads = ("sub-group", "of x", "of y", "in a picture", "y - x, interval", "p corrected")
     return joined(
@@ -265,20 +279,26 @@ def table(
     return tag("div", inside, class_="wide", tabindex="0", role="group", aria_labelledby=named)
 
 
-def _map(places: dict[str, Any] | None) -> Markup:
+def _map(explanation: dict[str, Any]) -> Markup:
+    places = explanation["map"]
     if places is None:
         return absent("There are not two columns to draw a map of.")
-    (low_a, high_a), (low_b, high_b) = (_limits(places, axis) for axis in (0, 1))
+    (low_a, high_a), (low_b, high_b) = (limits_of(places, axis) for axis in (0, 1))
     drawn = {
         which: [(_within(a, low_a, high_a), _within(b, low_b, high_b), e) for a, b, e in places[which]]
         for which in ("x", "y")
     }
     first, second = (name_of(name) for name in places["columns"])
+    kinds = {column["name"]: column["kind"] for column in explanation["columns"]}
+    span_a, span_b = (
+        f"{tick_of(low, kind)} to {tick_of(high, kind)}"
+        for low, high, kind in zip((low_a, low_b), (high_a, high_b), map(kinds.get, places["columns"]), strict=True)
+    )
     names = " and ".join(plain(name, 60) for name in places["columns"])
     said = f"{len(drawn['x'])} rows of x as circles, {len(drawn['y'])} rows of y as triangles"
     picture = drawing.scatter("map-of-rows", f"Rows of both samples by {names}", said, drawn["x"], drawn["y"])
-    across = tag("p", tag("span", ""), tag("span", first, f", {_tick(low_a)} to {_tick(high_a)} →"), class_="ends")
-    upwards = tag("p", tag("span", "↑ ", second, f", {_tick(low_b)} to {_tick(high_b)}"), class_="ends")
+    across = tag("p", tag("span", ""), tag("span", first, f", {span_a} →"), class_="ends")
+    upwards = tag("p", tag("span", "↑ ", second, f", {span_b}"), class_="ends")
     words = tag("p", "Where the witness sees x and where y, over the two columns that tell most together.")
     return joined(words, tag("figure", upwards, picture, across, _map_key()))
 
@@ -294,7 +314,7 @@ def _map_key() -> Markup:
     )
 
 
-def _limits(places: dict[str, Any], axis: int) -> tuple[float, float]:
+def limits_of(places: dict[str, Any], axis: int) -> tuple[float, float]:
     """Most rows lie within; a few far ones would press all others into a corner."""
     values = sorted(point[axis] for point in chain(places["x"], places["y"]))
     cut = len(values) // 100
@@ -307,8 +327,17 @@ def _within(value: float, low: float, high: float) -> float:
     return 0.02 + 0.96 * min(max(place, 0.0), 1.0)
 
 
-def _tick(value: float) -> str:
-    return f"{value:.3g}"
+def tick_of(value: float, kind: str | None = None) -> str:
+    """A value beside a picture; times come in seconds.
+
+    >>> tick_of(0.12345), tick_of(86400.0, "dates"), tick_of(3600.0, "times of day"), tick_of(90.0, "durations")
+    ('0.123', '1970-01-02', '01:00', '90 s')
+    """
+    if kind == "dates":
+        return str((datetime(1970, 1, 1) + timedelta(seconds=value)).date())
+    if kind == "times of day":
+        return f"{int(value) // 3600:02d}:{int(value) // 60 % 60:02d}"
+    return f"{value:.3g}{' s' if kind == 'durations' else ''}"
 
 
 def _many(count: int, what: str) -> str:
