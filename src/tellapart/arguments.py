@@ -32,7 +32,7 @@ input. A file called power or demo is written ./power. More than numbers needs p
 """
 
 
-_OUTPUT = ("files", "config", "format", "quiet", "report")  # do not change what is found
+_OUTPUT = ("files", "config", "format", "quiet", "report", "where")  # do not change what is found
 
 
 class OneLine(argparse.ArgumentParser):
@@ -89,6 +89,7 @@ def _add_verdict(group: argparse._ArgumentGroup) -> None:
     add(
         "--report", metavar="FILE.html", help="a page to read and to pass on: what differs, where, and how it was found"
     )
+    add("--no-where", dest="where", action="store_false", help="do not say where the samples differ")
     add("-q", "--quiet", action="store_true", help="no output but the exit status")
     add("--seed", type=int, default=0, metavar="N", help="of the random relabellings (default: 0, so runs repeat)")
     add("--memory", type=float, default=2.0, metavar="GB", help="beside the rows themselves (default: 2)")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SAME, _DIFFERENT, _TROUBLE, _INTERRUPTED = 0, 1, 2, 130
 _MOST_COLUMNS = 2000  # the work grows with their third power
-_POWER = 0.9  # with which what is called detectable is found
+_DRAWS, _MOST_DRAWS = 999, 4999  # relabellings that say where: the stricter the level, the more
 _EQUAL = "the samples hold the same rows in the same order"
 _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 
@@ -56,8 +56,9 @@ def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
     if options.report is not None:
         refuse_unwritable(options.report, "--report", options.files)
-    sheets = _samples(options)
-    outcome = _outcome(sheets, options)
+    outcome, result = _outcome(_samples(options), options)
+    if options.where and (options.report is not None or (outcome["differ"] and not options.quiet)):
+        outcome["where"] = _where(outcome, result)
     if not options.quiet:
         print(_printed(outcome, options.format), flush=True)
     if options.report is not None:
@@ -99,8 +100,19 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
             raise ValueError(f"--effect-at-least needs independent rows and cannot go with --{name}")
 
 
-def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> dict[str, Any]:
-    """What was found, in JSON types."""
+def _where(outcome: dict[str, Any], result: Any) -> dict[str, Any] | None:
+    """Where two samples differ."""
+    from tellapart.inference.planning import relabellings_for
+
+    if len(outcome["samples"]) > 2:
+        return None
+    draws = min(max(_DRAWS, relabellings_for(outcome["level"])), _MOST_DRAWS)
+    explained: dict[str, Any] = result.explain(max(outcome["level"], 1 / (draws + 1)), draws).to_dict()
+    return explained
+
+
+def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
+    """What was found, in JSON types, and the result that it is from."""
     from tellapart import Permutation, tell_apart
     from tellapart.inference.planning import relabellings_for
 
@@ -128,23 +140,18 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> dict[str, Any]
             result = replace(result, pvalue=1.0, notes=(*result.notes, _EQUAL))
         least = options.effect_at_least
         effect_pvalue = None if least is None else result.exceeds(least)
-    return {
+    outcome = {
         "differ": bool((result.pvalue if least is None else effect_pvalue) <= options.level),
         "level": options.level,
         "effect_at_least": least,
         "effect_pvalue": effect_pvalue,
         "samples": [{"source": sheet.source, "rows": sheet.n} for sheet in sheets],
-        "detectable": _detectable_by(result, options.level),
+        "detectable": result.missed(options.level) if len(sheets) == 2 else None,
         "command": command_line(options),
         "result": result.to_dict(),
+        "where": None,
     }
-
-
-def _detectable_by(result: Any, level: float) -> dict[str, float] | None:
-    """What could have been found, where there is a formula for it: two samples of independent rows."""
-    if getattr(result, "sizes", None) is None or result.exchanged != "rows" or isinstance(result.sizes, tuple):
-        return None
-    return {"shift": result.detectable(level, _POWER), "power": _POWER}
+    return outcome, result
 
 
 def _compared(sheet: Sheet, options: argparse.Namespace) -> Sheet:
@@ -185,7 +192,7 @@ def _write_report(outcome: dict[str, Any], options: argparse.Namespace) -> None:
     """The report, and where it is."""
     from tellapart.report.html import to_html
 
-    write_whole(options.report, to_html(outcome).encode())
+    write_whole(options.report, to_html(outcome, outcome["where"]).encode())
     if not options.quiet:
         sys.stderr.write(f"tellapart: the report is in {options.report}\n")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,18 @@ from numpy.typing import NDArray
 from tellapart import _checks as checks
 from tellapart._randomness import from_record
 from tellapart._spec import rebuilt, refuse_specs, to_spec
+from tellapart.explanation import Explanation
 from tellapart.inference.certificate import Certificate
-from tellapart.inference.planning import shift_of, snr_found
+from tellapart.inference.planning import relabellings_for, shift_of, snr_found
 from tellapart.inference.whole_sample import Hearing
 from tellapart.report.fragment import to_fragment
 from tellapart.report.text import USUAL_LEVEL, joint_rows, to_joint_text, verdict_sentence
 
+if TYPE_CHECKING:
+    from tellapart.report.plots import Picture
+
 Values = NDArray[np.float64]
+Explains = Callable[[float, int, "tuple[Values, Values] | None"], Explanation]
 
 _SCHEMA = "joint 2"  # of to_dict; raised when its meaning changes
 
@@ -83,6 +88,7 @@ class TellApartResult:
     certified: float | None = None  # the bound at 95 % of a result that was read back
     evidence: tuple[Values, Values] | None = field(default=None, repr=False)
     certificate_of: Callable[[], Certificate] | None = field(default=None, repr=False)
+    explanation_of: Explains | None = field(default=None, repr=False)
 
     @classmethod
     def families_of(cls, hearing: Hearing, columns: tuple[str, ...] | None) -> dict[str, Loudest]:
@@ -129,6 +135,80 @@ class TellApartResult:
         """
         n, m = self.sizes.n, self.sizes.m
         return shift_of(snr_found(n, m, power, level), n, m)
+
+    def missed(self, level: float = 0.05, power: float = 0.9) -> dict[str, float] | None:
+        """What could have been missed, as plain data; None where rows depend on each other and no formula holds."""
+        return {"shift": self.detectable(level, power), "power": power} if self.exchanged == "rows" else None
+
+    def explain(self, level: float = 0.05, n_permutations: int = 999) -> Explanation:
+        """Where the samples differ: columns, pairs of columns, sub-groups and single rows. Computed when asked for.
+
+        Parameters
+        ----------
+        level : float
+            At which a column, pair or sub-group is marked as different. Among columns the chance that any is marked
+            wrongly is at most this, and the same holds among pairs and among sub-groups.
+        n_permutations : int
+            Relabellings for columns and pairs, drawn as the test drew its own: groups, strata, pairs, blocks and
+            weights are respected.
+
+        Returns
+        -------
+        Explanation
+            It prints, and its ``to_dict()`` is plain data. What it guarantees stands in ``docs/where.md``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tellapart import tell_apart
+        >>> rng = np.random.default_rng(0)
+        >>> x, y = rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [0, 0, 1]
+        >>> where = tell_apart(x, y, rng=0).explain()
+        >>> [(column.name, column.pvalue) for column in where.columns if column.differs]
+        [('column 2', 0.001)]
+        """
+        if self.explanation_of is None:
+            raise ValueError(
+                "`explain` needs the rows and their columns, which neither a result that was read back has nor one of "
+                "precomputed kernels. Run tell_apart(x, y, **result.settings()) on the samples first."
+            )
+        return self.explanation_of(level, n_permutations, self.evidence)
+
+    def plot(self, level: float = 0.05) -> Picture:
+        """Where the samples differ, as a Matplotlib figure: witness, columns, the most telling ones, and a map of rows.
+
+        Notebooks show it, ``savefig`` writes it to a file. Needs ``pip install 'tellapart[plot]'``.
+        """
+        from tellapart.report.plots import explained
+
+        said = verdict_sentence(self.pvalue, checks.share("level", level, usual=0.05))
+        return explained(said, self._where(level))
+
+    def to_html(self, level: float = 0.05, names: tuple[str, str] = ("x", "y")) -> str:
+        """The report: one page that needs nothing else, as ``tellapart --report`` writes it.
+
+        Parameters
+        ----------
+        level : float
+            At which the verdict is spoken, and columns, pairs and sub-groups are marked.
+        names : pair of str
+            What the samples are called at the top of the page.
+        """
+        from tellapart.report.html import to_html
+
+        sizes = (self.sizes.n, self.sizes.m)
+        outcome = {
+            "differ": self.pvalue <= checks.share("level", level, usual=0.05),
+            "level": level,
+            "effect_at_least": None,
+            "samples": [{"source": name, "rows": rows} for name, rows in zip(names, sizes, strict=True)],
+            "detectable": self.missed(level),
+            "result": self.to_dict(),
+        }
+        return to_html(outcome, None if self.explanation_of is None else self._where(level))
+
+    def _where(self, level: float) -> dict[str, Any]:
+        return self.explain(level, max(999, relabellings_for(level))).to_dict()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))

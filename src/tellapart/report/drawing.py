@@ -17,6 +17,7 @@ Point = Sequence[float]
 
 _LINE = 21  # pixels from one level to the next
 _CELL = 17  # pixels, height of a cell of a heat map
+_FEET = 78  # pixels, for the turned labels below it
 _LABEL = 22  # characters of a label beside a picture
 _ROOM = "44%"  # of the width, for the labels of levels
 
@@ -92,10 +93,10 @@ def heat_maps(key: str, names: Sequence[str], labels: Sequence[Sequence[str]], x
         tag("text", plain(label, 14), x="100%", y=(i + 0.5) * _CELL + 4, text_anchor="end")
         for i, label in enumerate(reversed(labels[0]))
     ]
-    side = tag("svg", *words, class_="side", width="100%", height=high + 62, aria_hidden="true")
+    side = tag("svg", *words, class_="side", width="100%", height=high + _FEET, aria_hidden="true")
     title = f"{plain(names[0], 60)} upwards, {plain(names[1], 60)} across, in"
     panels = [
-        _drawn(f"{key}-{which}", f"{title} {which}", _densest(labels, cells), high + 62, *_cells(cells, top, which),
+        _drawn(f"{key}-{which}", f"{title} {which}", _densest(labels, cells), high + _FEET, *_cells(cells, top, which),
                *_feet(labels[1], high), class_="open")
         for which, cells in (("x", x), ("y", y))
     ]  # fmt: skip
@@ -185,7 +186,7 @@ def _cells(cells: Cells, top: float, which: str) -> list[Markup]:
 def _feet(labels: Sequence[str], high: int) -> list[Markup]:
     """Labels below the cells, turned."""
     return [
-        tag("svg", tag("text", plain(label, 11), transform="rotate(-60)", text_anchor="end"),
+        tag("svg", tag("text", plain(label, 15), transform="rotate(-60)", text_anchor="end"),
             x=_percent((j + 0.65) / len(labels)), y=high + 10, class_="open")
         for j, label in enumerate(labels)
     ]  # fmt: skip

@@ -186,22 +186,33 @@ def _subgroups(explanation: dict[str, Any]) -> Markup:
     if not groups:
         why = "; ".join(plain(note) for note in explanation["notes"] if "sub-group" in note)
         return absent(f"None: {why or 'no part of the rows stands out'}.")
-    top = max(chain.from_iterable((g["share_x"], g["share_y"]) for g in groups)) or 1.0
-    lines = [_subgroup(i, group, top) for i, group in enumerate(groups, 1)]
+    differing = [g for g in groups if g["differs"]]
+    found = f"{len(differing)} of {_many(len(groups), 'part')} differ{'s' * (len(differing) == 1)}"
     words = (
-        "Parts of the tables that one sample has more of. They were found on one half of the rows and counted on the "
-        f"other, so the counts are honest ({groups[0]['n']} + {groups[0]['m']} rows). P-values allow for all of them; "
-        f"each interval holds with confidence {1 - explanation['level']:.0%} by itself."
+        "Parts of the tables that the witness learned on one half of the rows, counted on the other half, so that the "
+        f"counts are honest ({groups[0]['n']} + {groups[0]['m']} rows). {found if differing else 'None differs'} at "
+        f"level {explanation['level']:g}, corrected for all {len(groups)}; each interval holds with confidence "
+        f"{1 - explanation['level']:.0%} by itself."
     )
-    heads = ("sub-group", "of x", "of y", "in a picture", "y - x, interval", "p corrected")
+    others = [g for g in groups if not g["differs"]]
+    folded = tag("summary", f"{_many(len(others), 'part')} with no difference found")
     return joined(
-        tag("p", words), table("groups", "Shares of the samples in each sub-group", heads, lines, numeric=(1, 2, 4, 5))
+        tag("p", words),
+        _group_table("groups", "Sub-groups that differ: shares of the samples", differing) if differing else None,
+        tag("details", folded, _group_table("others", "The other parts", others)) if others else None,
     )
 
 
-def _subgroup(i: int, group: dict[str, Any], top: float) -> tuple[object, ...]:
+def _group_table(key: str, caption: str, groups: Sequence[dict[str, Any]]) -> Markup:
+    top = max(chain.from_iterable((g["share_x"], g["share_y"]) for g in groups)) or 1.0
+    lines = [_subgroup(f"{key}-{i}", group, top) for i, group in enumerate(groups, 1)]
+    heads = ("sub-group", "of x", "of y", "in a picture", "y - x, interval", "p corrected")
+    return table(key, caption, heads, lines, numeric=(1, 2, 4, 5))
+
+
+def _subgroup(key: str, group: dict[str, Any], top: float) -> tuple[object, ...]:
     rule = joined(*(tag("span", plain(part, 120), class_="rule") for part in group["rule"]))
-    picture = drawing.between(f"group-{i}", f"Sub-group {i}", group["share_x"], group["share_y"], top)
+    picture = drawing.between(key, "Shares of both samples in this part", group["share_x"], group["share_y"], top)
     p = pvalue_of(group["pvalue"])
     return (
         rule,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tellapart.report import drawing
 from tellapart.report.comparison import sentence_of
-from tellapart.report.findings import Section, sections_of, table
+from tellapart.report.findings import Section, absent, sections_of, table
 from tellapart.report.markup import Markup, joined, name_of, plain, pvalue_of, share, tag
 from tellapart.report.repeating import python_lines
 from tellapart.report.style import STYLE
@@ -90,6 +90,8 @@ def _sections(outcome: dict[str, Any], explanation: dict[str, Any] | None) -> It
         yield Section("schema", "Tables", "Differences between the tables themselves", tag("ul", *items))
     if explanation is not None:
         yield from sections_of(explanation)
+    elif len(outcome["samples"]) == 2:
+        yield Section("where", "Where", "Where the samples differ", absent("This was not looked for here."))
     yield Section("how", "Method", "How it was computed", _how(outcome, explanation))
 
 
