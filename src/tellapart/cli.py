@@ -59,10 +59,12 @@ def compare(options: argparse.Namespace) -> int:
     outcome, result = _outcome(_samples(options), options)
     if options.where and (options.report is not None or (outcome["differ"] and not options.quiet)):
         outcome["where"] = _where(outcome, result)
-    if not options.quiet:
-        print(_printed(outcome, options.format), flush=True)
-    if options.report is not None:
-        _write_report(outcome, options)
+    try:
+        if options.report is not None:
+            _write_report(outcome, options)
+    finally:  # a full disk does not take the verdict away, and a reader that has gone not the report
+        if not options.quiet:
+            print(_printed(outcome, options.format), flush=True)
     return _DIFFERENT if outcome["differ"] else _SAME
 
 

@@ -17,7 +17,7 @@ Point = Sequence[float]
 
 _LINE = 21  # pixels from one level to the next
 _CELL = 17  # pixels, height of a cell of a heat map
-_FEET = 78  # pixels, for the turned labels below it
+_SHORT = 14  # characters of a label of a heat map
 _LABEL = 22  # characters of a label beside a picture
 _ROOM = "44%"  # of the width, for the labels of levels
 
@@ -89,14 +89,15 @@ def heat_maps(key: str, names: Sequence[str], labels: Sequence[Sequence[str]], x
     """The joint distribution of two columns in each sample, the first upwards; the stronger, the more."""
     top = max(chain(*x, *y), default=0.0) or 1.0
     high = len(labels[0]) * _CELL
+    feet = 18 + 5 * max(len(plain(label, _SHORT)) for label in labels[1])  # pixels, for the turned labels below
     words = [
-        tag("text", plain(label, 14), x="100%", y=(i + 0.5) * _CELL + 4, text_anchor="end")
+        tag("text", plain(label, _SHORT), x="100%", y=(i + 0.5) * _CELL + 4, text_anchor="end")
         for i, label in enumerate(reversed(labels[0]))
     ]
-    side = tag("svg", *words, class_="side", width="100%", height=high + _FEET, aria_hidden="true")
+    side = tag("svg", *words, class_="side", width="100%", height=high + feet, aria_hidden="true")
     title = f"{plain(names[0], 60)} upwards, {plain(names[1], 60)} across, in"
     panels = [
-        _drawn(f"{key}-{which}", f"{title} {which}", _densest(labels, cells), high + _FEET, *_cells(cells, top, which),
+        _drawn(f"{key}-{which}", f"{title} {which}", _densest(labels, cells), high + feet, *_cells(cells, top, which),
                *_feet(labels[1], high), class_="open")
         for which, cells in (("x", x), ("y", y))
     ]  # fmt: skip
@@ -186,7 +187,7 @@ def _cells(cells: Cells, top: float, which: str) -> list[Markup]:
 def _feet(labels: Sequence[str], high: int) -> list[Markup]:
     """Labels below the cells, turned."""
     return [
-        tag("svg", tag("text", plain(label, 15), transform="rotate(-60)", text_anchor="end"),
+        tag("svg", tag("text", plain(label, _SHORT), transform="rotate(-60)", text_anchor="end"),
             x=_percent((j + 0.65) / len(labels)), y=high + 10, class_="open")
         for j, label in enumerate(labels)
     ]  # fmt: skip

@@ -13,6 +13,7 @@ from tellapart.report import drawing
 from tellapart.report.markup import Markup, joined, name_of, number, plain, pvalue_of, share, tag
 
 _DRAWN, _OTHERS = 60, 3  # columns that get a picture: those that differ, and a few more
+_PAIRS = 5  # that are seen at once
 _LISTED = 1000  # columns, in the table of all
 _IN_ROWS = 6  # columns in the tables of rows
 _LONG_NUMBER = re.compile(r"-?\d{1,12}\.\d{5,25}")
@@ -166,7 +167,11 @@ def _pairs(explanation: dict[str, Any]) -> Markup:
     words += f"{found} at level {explanation['level']:g}, corrected for all of them."
     if not differing and pairs:
         words += " The loudest one:"
-    return joined(tag("p", words), *(_pair(i, p) for i, p in enumerate(shown, 1)))
+    drawn = [_pair(i, p) for i, p in enumerate(shown, 1)]
+    if len(drawn) > _PAIRS + 1:
+        more = tag("summary", f"{len(drawn) - _PAIRS} more pairs")
+        drawn[_PAIRS:] = [tag("details", more, *drawn[_PAIRS:])]
+    return joined(tag("p", words), *drawn)
 
 
 def _pair(rank: int, pair: dict[str, Any]) -> Markup:
