@@ -104,6 +104,7 @@ ARROW = [
     "several_result",
     "procedure",
     "joint",
+    "experimental",
     "datasets.modes",
     "datasets.clusters",
     "datasets.waves",

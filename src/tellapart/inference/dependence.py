@@ -172,17 +172,15 @@ class Ranked:
 
 
 def judged_pairs(part: Part, plan: Plan, relabellings: Relabellings, own_margins: bool = False) -> Findings:
-    """Every pair of the plan's sources; `detail` is the highest degree that spoke."""
+    """Every pair of the plan's sources."""
     values = pair_values(part, plan, relabellings, own_margins)  # (degrees, pairs, labellings)
     scores = np.empty(values.shape[1:])
-    detail = np.empty(values.shape[1], dtype=np.intp)
     step = max(1, _SCORED // values[:, 0].size)
     for start in range(0, len(scores), step):
         some = values[:, start : start + step].astype(np.float64)
         each = skewed_scores(some.reshape(-1, some.shape[2])).reshape(some.shape)
         scores[start : start + step] = comparable(each.max(axis=0))
-        detail[start : start + step] = 1 + np.argmax(each[:, :, 0], axis=0)
-    return Findings(scores, detail)
+    return Findings(scores)
 
 
 def pair_values(part: Part, plan: Plan, relabellings: Relabellings, own_margins: bool = False) -> Single:

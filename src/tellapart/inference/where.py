@@ -143,7 +143,6 @@ class Findings:
     """Scores of several hypotheses over the labellings, the observed one first, and their p-values."""
 
     scores: Matrix  # (hypotheses, labellings)
-    detail: Ids  # (hypotheses,): which statistic of each was loudest
 
     @property
     def alone(self) -> Values:
@@ -162,26 +161,20 @@ class Findings:
 
 
 def judged_columns(part: Part, relabellings: Relabellings) -> Findings:
-    """Every column of the table; `detail` is the number of polynomials that spoke."""
+    """Every column of the table."""
     weights = part.exchange.weights
     y = relabellings.contrast()
     count = int(part.source.max()) + 1
-    scores, detail = np.empty((count, y.shape[1])), np.empty(count, dtype=np.intp)
+    scores = np.empty((count, y.shape[1]))
     for sources in chunks(count, DEGREES * len(part.rows) * max(1, part.rows.shape[1] // count)):
         mine = np.flatnonzero((part.source >= sources.start) & (part.source < sources.stop))
         sums = nested_sums(part.rows[:, mine], weights, y)
         for s in range(sources.start, sources.stop):
             own = sums[:, part.source[mine] == s]
             every = own if own.shape[1] == 1 else np.concatenate([own, own.sum(axis=1, keepdims=True)], axis=1)
-            scores[s], loudest = loudest_of(every.reshape(-1, y.shape[1]))
-            detail[s] = UP_TO[loudest // every.shape[1]]
-    return Findings(scores, detail)
-
-
-def loudest_of(statistics: Matrix) -> tuple[Values, int]:
-    """The loudest of some statistics in every labelling as a normal score, and which one it was in the observed."""
-    scores = skewed_scores(statistics)
-    return comparable(scores.max(axis=0)[None])[0], int(np.argmax(scores[:, 0]))
+            each = skewed_scores(every.reshape(-1, y.shape[1]))
+            scores[s] = comparable(each.max(axis=0)[None])[0]
+    return Findings(scores)
 
 
 def comparable(loudest: Matrix) -> Matrix:

@@ -52,7 +52,8 @@ def _rows(outcome: dict[str, Any]) -> list[tuple[str, str]]:
     if len(named) > 2:
         return [("samples", f"{i}: {name}") for i, name in enumerate(named)] + several_rows(result, outcome["level"])
     where = where_rows(outcome["where"], _MOST_WHERE) if outcome["differ"] and outcome.get("where") else []
-    return [("samples", " against ".join(named)), *where, *joint_rows(result)]
+    samples = " against ".join(named) + (", called x and y below" if where else "")
+    return [("samples", samples), *where, *joint_rows(result)]
 
 
 def _escaped(text: str) -> str:

@@ -17,7 +17,7 @@ Point = Sequence[float]
 
 _LINE = 21  # pixels from one level to the next
 _CELL = 17  # pixels, height of a cell of a heat map
-_SHORT = 14  # characters of a label of a heat map
+_SHORT = 17  # characters of a label of a heat map
 _LABEL = 22  # characters of a label beside a picture
 _ROOM = "44%"  # of the width, for the labels of levels
 

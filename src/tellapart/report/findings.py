@@ -125,7 +125,9 @@ def _column(rank: int, column: dict[str, Any]) -> Markup:
 def _strength(found: dict[str, Any]) -> Markup:
     told = "differs" if found["differs"] else "no difference found"
     kind = f"{found['kind']} · " if "kind" in found else ""
-    p = f": p = {pvalue_of(found['pvalue'])} ({pvalue_of(found['alone'])} alone)"
+    p = joined(
+        f": p = {pvalue_of(found['pvalue'])} ", tag("span", f"({pvalue_of(found['alone'])} alone)", class_="whole")
+    )
     return joined(kind, tag("strong", told) if found["differs"] else told, p)
 
 

@@ -92,8 +92,8 @@ svg .axis{stroke:var(--quiet);stroke-width:1}
 .faint{color:var(--quiet)}
 .rank{color:var(--quiet);font-weight:400;font-variant-numeric:tabular-nums;margin-right:.25em}
 .pair{margin-top:1.75rem}
-.heat{display:grid;grid-template-columns:5.5rem minmax(0,1fr) minmax(0,1fr);gap:.75rem;max-width:34rem;overflow:clip}
-.heat text{font-size:10.5px}
+.heat{display:grid;grid-template-columns:6.4rem minmax(0,1fr) minmax(0,1fr);gap:.75rem;max-width:34rem;overflow:clip}
+.heat text{font-size:10px}
 .frame{fill:none;stroke:var(--rule)}
 .wide{overflow-x:auto;margin:1.25rem 0}
 table{border-collapse:collapse;width:100%;font-size:.85rem;line-height:1.4}
@@ -104,6 +104,7 @@ th,td{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;font-weight
 thead th{color:var(--quiet);font-size:.78rem;border-bottom:1px solid var(--quiet)}
 th:last-child,td:last-child{padding-right:0}
 th,td{overflow-wrap:break-word;max-width:16rem}
+td bdi,.whole{white-space:nowrap}
 th.n,td.n{text-align:right;white-space:nowrap}
 td svg{width:7rem}
 .rule:first-child{min-width:8rem}
@@ -121,7 +122,7 @@ footer{margin-top:4rem;font-size:.8rem;color:var(--quiet)}
 @media (max-width:40rem){
  .column{grid-template-columns:minmax(0,1fr)}
  section{margin-top:2.5rem}
- .heat{grid-template-columns:4.2rem minmax(0,1fr) minmax(0,1fr);gap:.4rem}
+ .heat{grid-template-columns:6.2rem minmax(0,1fr) minmax(0,1fr);gap:.4rem}
 }
 @media print{
  @page{size:A4;margin:18mm 16mm}
