@@ -16,6 +16,7 @@ _DRAWN, _OTHERS = 60, 3  # columns that get a picture: those that differ, and a 
 _PAIRS = 5  # that are seen at once
 _LISTED = 1000  # columns, in the table of all
 _IN_ROWS = 6  # columns in the tables of rows
+_SHORT = 19  # characters of a date with its time
 _LONG_NUMBER = re.compile(r"-?\d{1,12}\.\d{5,25}")
 
 
@@ -260,8 +261,9 @@ def _names_in_rows(explanation: dict[str, Any]) -> list[str]:
 
 
 def _row_table(which: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Markup:
+    most = 30 if len(names) > _IN_ROWS // 2 else 80
     lines = [
-        (row["row"], number(row["evidence"], 2), *(_value(row["values"].get(name, "")) for name in names))
+        (row["row"], number(row["evidence"], 2), *(_value(row["values"].get(name, ""), most) for name in names))
         for row in rows
     ]
     heads = ("row", "witness", *(name_of(name, 30) for name in names))
@@ -274,9 +276,10 @@ def _row_table(which: str, rows: Sequence[dict[str, Any]], names: Sequence[str])
     )
 
 
-def _value(text: str) -> Markup:
-    """A value of the user's; a long number with six digits."""
-    return name_of(f"{float(text):.6g}" if _LONG_NUMBER.fullmatch(text) else text, 30)
+def _value(text: str, most: int) -> Markup:
+    """A value of the user's: a long number with six digits, and what is short on one line."""
+    shown = f"{float(text):.6g}" if _LONG_NUMBER.fullmatch(text) else text
+    return tag("span", name_of(shown, most), class_="whole" if len(shown) <= _SHORT else None)
 
 
 def table(
@@ -349,13 +352,13 @@ def tick_of(value: float, kind: str | None = None) -> str:
     """A value beside a picture; times come in seconds.
 
     >>> tick_of(0.12345), tick_of(86400.0, "dates"), tick_of(3600.0, "times of day"), tick_of(90.0, "durations")
-    ('0.123', '1970-01-02', '01:00', '90 s')
+    ('0.123', '1970-01-02', '01:00', '0:01:30')
     """
     if kind == "dates":
         return str((datetime(1970, 1, 1) + timedelta(seconds=value)).date())
     if kind == "times of day":
         return f"{int(value) // 3600:02d}:{int(value) // 60 % 60:02d}"
-    return f"{value:.3g}{' s' if kind == 'durations' else ''}"
+    return str(timedelta(seconds=round(value))) if kind == "durations" else f"{value:.3g}"
 
 
 def _many(count: int, what: str) -> str:

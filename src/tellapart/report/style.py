@@ -104,7 +104,7 @@ th,td{text-align:left;vertical-align:top;padding:.4rem .9rem .4rem 0;font-weight
 thead th{color:var(--quiet);font-size:.78rem;border-bottom:1px solid var(--quiet)}
 th:last-child,td:last-child{padding-right:0}
 th,td{overflow-wrap:break-word;max-width:16rem}
-td bdi,.whole{white-space:nowrap}
+.whole{white-space:nowrap}
 th.n,td.n{text-align:right;white-space:nowrap}
 td svg{width:7rem}
 .rule:first-child{min-width:8rem}
