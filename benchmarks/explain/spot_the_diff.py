@@ -49,7 +49,7 @@ def main(trials: int) -> None:
         figures[problem.name] = {"trials": trials, "named": named,
                                  "cpu_seconds": round((time.process_time() - begun) / trials, 2)}  # fmt: skip
         print(problem.name, figures[problem.name], flush=True)
-    WRITTEN.write_text(json.dumps({"machine": machine(), "seed": SEED, "figures": figures}, indent=1) + "\n")
+        WRITTEN.write_text(json.dumps({"machine": machine(), "seed": SEED, "figures": figures}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
