@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hostile import poisoned
-from tellapart import witness_test
+from tellapart import tell_apart, witness_test
 from tellapart.inference.null import Normal
+from tellapart.joint_result import TellApartResult
 from tellapart.report.plots import explained
 from tellapart.result import WitnessTestResult
 
@@ -44,6 +45,17 @@ def test_names_are_no_formulas(cases, tmp_path):
     )
     assert "$\\frac{$" in told
     assert "\\u202e" in told
+
+
+def test_a_comparison(tmp_path):
+    result = tell_apart(X, Y, rng=0)
+    figure = result.plot(level=0.01)
+    assert "column 0" in drawn(figure, tmp_path)
+    assert figure.get_suptitle() == result.summary(0.01).splitlines()[0]
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        result.plot(level=1.0)
+    with pytest.raises(ValueError, match="read back"):
+        TellApartResult.from_dict(result.to_dict()).plot()
 
 
 def test_a_witness_test(tmp_path):
