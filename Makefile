@@ -5,7 +5,7 @@ PIP := $(PY) -m pip install --quiet --constraint constraints.txt
 # NumPy's linear algebra is as fast on one thread for these sizes, and tests run in two processes.
 TEST_ENV := env OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test lint bench league levels paper paper-quick clean
+.PHONY: demo test lint report-check bench league levels paper paper-quick clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/base  ## compare two small files and print the verdict
@@ -18,6 +18,9 @@ lint: .venv/dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+
+report-check: .venv/dev  ## tests of the report, in headless Chromium where there is one
+	$(TEST_ENV) $(PY) -m pytest tests/report
 
 bench: .venv/dev  ## measure speed, and how it grows; writes benchmarks/results/*.json
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.speed

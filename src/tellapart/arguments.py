@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import shlex
 import tomllib
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -19,6 +20,8 @@ examples
   tellapart before.csv after.csv --pairs             row i before belongs to row i after
   tellapart a.parquet b.parquet --effect-at-least 0.05
                                                      no alarm unless 5% of the probability certainly lies elsewhere
+  tellapart a.parquet b.parquet --report report.html
+                                                     a page with pictures: which columns, pairs, sub-groups and rows
   zcat today.csv.gz | tellapart reference.csv - -q || echo "today is different"
   tellapart power 500                                what could 500 rows against 500 detect?
   tellapart power --effect 0.1                       how many rows does such a difference need?
@@ -28,6 +31,9 @@ files: CSV and TSV, also gz and zst, Parquet, Arrow/Feather, NPY, NPZ (file.npz:
 input. A file called power or demo is written ./power. More than numbers needs pip install 'tellapart[files]', Excel
 'tellapart[excel]', and --sql 'tellapart[sql]'.
 """
+
+
+_OUTPUT = ("files", "config", "format", "quiet", "report", "where")  # do not change what is found
 
 
 class OneLine(argparse.ArgumentParser):
@@ -81,6 +87,9 @@ def _add_verdict(group: argparse._ArgumentGroup) -> None:
         help="different only if more than this share of the probability certainly lies elsewhere (0 to 1)",
     )
     add("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    add(
+        "--report", metavar="FILE.html", help="a page to read and to pass on: what differs, where, and how it was found"
+    )
     add("--no-where", dest="where", action="store_false", help="do not say where the samples differ")
     add("-q", "--quiet", action="store_true", help="no output but the exit status")
     add("--seed", type=int, default=0, metavar="N", help="of the random relabellings (default: 0, so runs repeat)")
@@ -145,6 +154,22 @@ def configured(path: str, known: Sequence[str]) -> tuple[list[str], list[str]]:
     if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
         raise ValueError(f"{path}: `files` must be a list of strings, got {files!r}")
     return [option for name, value in settings.items() for option in _as_options(name, value)], files
+
+
+def command_line(options: argparse.Namespace) -> str:
+    """The command that repeats a run: its files and the options that are not as usual, but for where output goes.
+
+    >>> command_line(parsed(["a.csv", "-q", "b 1.csv", "--level", "0.01", "--drop", "id", "--report", "r.html"]))
+    "tellapart a.csv 'b 1.csv' --drop=id --level=0.01"
+    """
+    usual = comparison_parser()
+    words = [
+        word
+        for name, value in vars(options).items()
+        if name not in _OUTPUT and value != usual.get_default(name)
+        for word in _as_options(name, value)
+    ]
+    return shlex.join(["tellapart", *options.files, *words])
 
 
 def _as_options(name: str, value: Any) -> list[str]:

@@ -15,7 +15,8 @@ from tellapart._randomness import from_record
 from tellapart._spec import from_spec, rebuilt, refuse_specs, to_spec
 from tellapart._version import __version__
 from tellapart.inference.null import Verdict
-from tellapart.report.text import to_classical_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, classical_rows, to_classical_text, verdict_sentence
 from tellapart.split import Split
 
 Values = NDArray[np.float64]
@@ -94,6 +95,10 @@ class RelabelledResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
         return to_classical_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), classical_rows(self.to_dict()))
 
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run: the same test with ``(x, y, **result.settings())`` on the same rows."""

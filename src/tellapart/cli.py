@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tellapart.arguments import parsed, power_parser
+from tellapart._writing import refuse_unwritable, write_whole
+from tellapart.arguments import command_line, parsed, power_parser
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
@@ -53,11 +54,17 @@ def _trouble(message: str) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
+    if options.report is not None:
+        refuse_unwritable(options.report, "--report", options.files)
     outcome, result = _outcome(_samples(options), options)
-    if options.where and not options.quiet:
+    if options.where and (options.report is not None or (outcome["differ"] and not options.quiet)):
         outcome["where"] = _where(outcome, result)
-    if not options.quiet:
-        print(_printed(outcome, options.format), flush=True)
+    try:
+        if options.report is not None:
+            _write_report(outcome, options)
+    finally:  # a full disk does not take the verdict away, and a reader that has gone not the report
+        if not options.quiet:
+            print(_printed(outcome, options.format), flush=True)
     return _DIFFERENT if outcome["differ"] else _SAME
 
 
@@ -96,10 +103,10 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _where(outcome: dict[str, Any], result: Any) -> dict[str, Any] | None:
-    """Where two samples differ, if they do."""
+    """Where two samples differ."""
     from tellapart.inference.planning import relabellings_for
 
-    if not outcome["differ"] or len(outcome["samples"]) > 2:
+    if len(outcome["samples"]) > 2:
         return None
     draws = min(max(_DRAWS, relabellings_for(outcome["level"])), _MOST_DRAWS)
     explained: dict[str, Any] = result.explain(max(outcome["level"], 1 / (draws + 1)), draws).to_dict()
@@ -141,6 +148,8 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> tuple[dict[str
         "effect_at_least": least,
         "effect_pvalue": effect_pvalue,
         "samples": [{"source": sheet.source, "rows": sheet.n} for sheet in sheets],
+        "detectable": result.missed(options.level) if len(sheets) == 2 else None,
+        "command": command_line(options),
         "result": result.to_dict() if _shown(options) else None,
         "where": None,
     }
@@ -149,7 +158,7 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> tuple[dict[str
 
 def _shown(options: argparse.Namespace) -> bool:
     """Whether anybody sees more than the verdict: the certificate takes a quarter of the time of two small files."""
-    return not options.quiet
+    return not options.quiet or options.report is not None
 
 
 def _compared(sheet: Sheet, options: argparse.Namespace) -> Sheet:
@@ -197,6 +206,15 @@ def _printed(outcome: dict[str, Any], form: str) -> str:
     if form == "text":
         return to_plain(outcome, colours=_coloured())
     return to_json(outcome) if form == "json" else to_markdown(outcome)
+
+
+def _write_report(outcome: dict[str, Any], options: argparse.Namespace) -> None:
+    """The report, and where it is."""
+    from tellapart.report.html import to_html
+
+    write_whole(options.report, to_html(outcome, outcome["where"]).encode())
+    if not options.quiet:
+        sys.stderr.write(f"tellapart: the report is in {options.report}\n")
 
 
 def _coloured() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,13 @@ from tellapart._randomness import from_record
 from tellapart._spec import rebuilt, refuse_specs, to_spec
 from tellapart.explanation import Explanation
 from tellapart.inference.certificate import Certificate
+from tellapart.inference.planning import relabellings_for, shift_of, snr_found
 from tellapart.inference.whole_sample import Hearing
-from tellapart.report.text import to_joint_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, joint_rows, to_joint_text, verdict_sentence
+
+if TYPE_CHECKING:
+    from tellapart.report.plots import Picture
 
 Values = NDArray[np.float64]
 Explains = Callable[[float, int, "tuple[Values, Values] | None"], Explanation]
@@ -123,6 +128,18 @@ class TellApartResult:
             )
         return self.certificate
 
+    def detectable(self, level: float = 0.05, power: float = 0.9) -> float:
+        """The shift of one column, in its standard deviations, that the best test finds with this power at these sizes.
+
+        Of independent rows, and by a test that knows where to look: what is smaller is not excluded, whatever the test.
+        """
+        n, m = self.sizes.n, self.sizes.m
+        return shift_of(snr_found(n, m, power, level), n, m)
+
+    def missed(self, level: float = 0.05, power: float = 0.9) -> dict[str, float] | None:
+        """What could have been missed, as plain data; None where rows depend on each other and no formula holds."""
+        return {"shift": self.detectable(level, power), "power": power} if self.exchanged == "rows" else None
+
     def explain(self, level: float = 0.05, n_permutations: int = 999) -> Explanation:
         """Where the samples differ: columns, pairs of columns, sub-groups and single rows. Computed when asked for.
 
@@ -157,6 +174,42 @@ class TellApartResult:
             )
         return self.explanation_of(level, n_permutations, self.evidence)
 
+    def plot(self, level: float = 0.05) -> Picture:
+        """Where the samples differ, as a Matplotlib figure: witness, columns, the most telling ones, and a map of rows.
+
+        Notebooks show it, ``savefig`` writes it to a file. Needs ``pip install 'tellapart[plot]'``.
+        """
+        from tellapart.report.plots import explained
+
+        said = verdict_sentence(self.pvalue, checks.share("level", level, usual=0.05))
+        return explained(said, self._where(level))
+
+    def to_html(self, level: float = 0.05, names: tuple[str, str] = ("x", "y")) -> str:
+        """The report: one page that needs nothing else, as ``tellapart --report`` writes it.
+
+        Parameters
+        ----------
+        level : float
+            At which the verdict is spoken, and columns, pairs and sub-groups are marked.
+        names : pair of str
+            What the samples are called at the top of the page.
+        """
+        from tellapart.report.html import to_html
+
+        sizes = (self.sizes.n, self.sizes.m)
+        outcome = {
+            "differ": self.pvalue <= checks.share("level", level, usual=0.05),
+            "level": level,
+            "effect_at_least": None,
+            "samples": [{"source": name, "rows": rows} for name, rows in zip(names, sizes, strict=True)],
+            "detectable": self.missed(level),
+            "result": self.to_dict(),
+        }
+        return to_html(outcome, None if self.explanation_of is None else self._where(level))
+
+    def _where(self, level: float) -> dict[str, Any]:
+        return self.explain(level, max(999, relabellings_for(level))).to_dict()
+
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
 
@@ -166,6 +219,10 @@ class TellApartResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
         return to_joint_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), joint_rows(self.to_dict()))
 
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run: ``tell_apart(x, y, **result.settings())`` on the same rows.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,16 @@ from tellapart.inference.confidence import (
 from tellapart.inference.null import Null, Verdict
 from tellapart.inference.planning import power_from_snr, snr_for
 from tellapart.moments import Standardised, WitnessMoments
-from tellapart.report.text import to_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, to_text, verdict_sentence, witness_rows
 from tellapart.samples import as_frame, as_rows
 from tellapart.split import Split, TrainShare
 from tellapart.tables import Encoded, Encoding
 from tellapart.witness.base import Learner, Witness
 from tellapart.witness.select import SelectedWitness, Selection
+
+if TYPE_CHECKING:
+    from tellapart.report.plots import Picture
 
 Values = NDArray[np.float64]
 
@@ -129,6 +133,19 @@ class WitnessTestResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and how it came about."""
         return to_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), witness_rows(self.to_dict(), USUAL_LEVEL))
+
+    def plot(self, level: float = 0.05) -> Picture:
+        """Witness values of the test rows, and the statistic among its relabellings, as a Matplotlib figure."""
+        from tellapart.report.plots import judged
+
+        if self.values is None:
+            raise ValueError("`plot` needs the witness values, which a result read back does not have.")
+        said = verdict_sentence(self.pvalue, checks.share("level", level, usual=0.05))
+        return judged(said, self.values, self.null_distribution, self.statistic, self.statistic_name)
 
     def power_at(self, level: float = 0.05, n: int | None = None, m: int | None = None) -> float:
         """Probability that the same witness is found on n and m fresh test rows (default: as many as here).

@@ -11,7 +11,8 @@ from tellapart import _checks as checks
 from tellapart._randomness import from_record
 from tellapart._spec import rebuilt, refuse_specs, to_spec
 from tellapart.inference.several import Pair, PairHeard
-from tellapart.report.text import to_several_text
+from tellapart.report.fragment import to_fragment
+from tellapart.report.text import USUAL_LEVEL, several_rows, to_several_text, verdict_sentence
 
 _SCHEMA = "several 1"
 
@@ -57,6 +58,10 @@ class SeveralResult:
     def summary(self, level: float = 0.05) -> str:
         """The verdict at `level` in words, and the table of pairs."""
         return to_several_text(self.to_dict(), checks.share("level", level, usual=0.05))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the verdict at the usual level, and how it came about."""
+        return to_fragment(verdict_sentence(self.pvalue, USUAL_LEVEL), several_rows(self.to_dict(), USUAL_LEVEL))
 
     def settings(self) -> dict[str, Any]:
         """Arguments that repeat the run on the same samples; groups, strata and weights are to be passed again."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from tellapart import _checks as checks
 from tellapart.inference.null import Permutation
-from tellapart.inference.planning import relabellings_for, shift_of, snr_found
+from tellapart.inference.planning import relabellings_for
 from tellapart.joint import tell_apart
 from tellapart.joint_result import TellApartResult
 
@@ -41,8 +41,7 @@ class Checked:
     @property
     def detectable(self) -> float:
         """See the class."""
-        n, m = self.result.sizes.n, self.result.sizes.m
-        return shift_of(snr_found(n, m, _POWER, self.level), n, m)
+        return self.result.detectable(self.level, _POWER)
 
     def __iter__(self) -> Iterator[float]:
         return iter(self.result)

@@ -51,7 +51,7 @@ def _rows(outcome: dict[str, Any]) -> list[tuple[str, str]]:
     result, named = outcome["result"], [f"{s['source']} ({s['rows']} rows)" for s in outcome["samples"]]
     if len(named) > 2:
         return [("samples", f"{i}: {name}") for i, name in enumerate(named)] + several_rows(result, outcome["level"])
-    where = where_rows(outcome["where"], _MOST_WHERE) if outcome.get("where") else []
+    where = where_rows(outcome["where"], _MOST_WHERE) if outcome["differ"] and outcome.get("where") else []
     samples = " against ".join(named) + (", called x and y below" if where else "")
     return [("samples", samples), *where, *joint_rows(result)]
 

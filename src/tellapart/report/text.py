@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
+USUAL_LEVEL = 0.05  # where nobody is asked for one
 _WIDTH = 100
 _LEARNED = {"mean_embedding_test": "locations", "smooth_cf_test": "frequencies"}
 _SMALLEST_SHOWN = 1e-307  # below, a double cannot tell
@@ -31,8 +32,7 @@ def verdict_sentence(pvalue: float, level: float) -> str:
 
 def to_text(result: dict[str, Any], level: float = 0.05) -> str:
     """A verdict in a sentence, then how it came about."""
-    rows = _between_schema_and_notes(result, _rows(result, level))
-    return laid_out(verdict_sentence(result["pvalue"], level), rows)
+    return laid_out(verdict_sentence(result["pvalue"], level), witness_rows(result, level))
 
 
 def to_joint_text(result: dict[str, Any], level: float = 0.05) -> str:
@@ -87,6 +87,11 @@ def several_rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
 
 def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
     """The same for the classical tests."""
+    return laid_out(verdict_sentence(result["pvalue"], level), classical_rows(result))
+
+
+def classical_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Labels and words of a classical test."""
     rows = [
         ("p-value", f"{result['pvalue']:.4g} from {result['how']}"),
         ("statistic", f"{_number(result['statistic']):.4g}, {result['statistic_name']}"),
@@ -96,7 +101,7 @@ def to_classical_text(result: dict[str, Any], level: float = 0.05) -> str:
     if "ridge" in result["choices"]:
         rows.append(("ridge", f"{_number(result['choices']['ridge']):.3g}"))
     rows.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
-    return laid_out(verdict_sentence(result["pvalue"], level), _between_schema_and_notes(result, rows))
+    return _between_schema_and_notes(result, rows)
 
 
 def _classical_rows(result: dict[str, Any]) -> str:
@@ -145,7 +150,8 @@ def laid_out(sentence: str, rows: list[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
+def witness_rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
+    """Labels and words of the test that learns on one part and judges on the other."""
     w, rows = result["moments"], result["rows"]
     learned = f"{rows['n_train']} + {rows['m_train']} rows learned the witness, " if rows["n_train"] else ""
     lines = [
@@ -159,7 +165,8 @@ def _rows(result: dict[str, Any], level: float) -> list[tuple[str, str]]:
     if least > 0:
         found = f"a witness with signal-to-noise ratio {least:.2g} is found 8 times in 10 with these rows"
         lines.append(("sensitivity", found))
-    return [*lines, ("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}")]
+    lines.append(("repeat", f"{_rng_words(result['rng'])}, tellapart {result['version']}"))
+    return _between_schema_and_notes(result, lines)
 
 
 def _columns(number: int) -> str:
