@@ -5,16 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tellapart.inference import folds
 from tellapart.inference.exchange import Exchange
-from tellapart.inference.folds import FOLDS, InFolds, PooledRows, Solved
+from tellapart.inference.folds import FOLDS, Distances, InFolds
 from tellapart.inference.leave_one_out import DegreesOfFreedom, Ridges
+from tellapart.inference.sums import PooledRows, Solved
 from tellapart.inference.whole_sample import FAMILIES
 from tellapart.kernels import Gaussian, Laplace
-from tellapart.pairs import Pairs
 
 N, M, COLUMNS = 70, 50, 8
 WEIGHTS = {"weights": (np.linspace(0.5, 2.0, N), np.linspace(1.0, 3.0, M))}
 STRUCTURES = {"rows": {}, "groups": {"groups": (np.arange(N) // 2, 99 + np.arange(M) // 2)}, "weights": WEIGHTS}
+
+
+@pytest.fixture(autouse=True)
+def double_precision(monkeypatch):
+    monkeypatch.setattr(folds, "_SINGLE_ERROR", 0.0)
 
 
 def prepared(structure, ridges=DegreesOfFreedom((2.0, 8.0)), chunk=1000, families=tuple(FAMILIES)):
@@ -31,7 +37,7 @@ def prepared(structure, ridges=DegreesOfFreedom((2.0, 8.0)), chunk=1000, familie
 def features(ensemble, index):
     """Of all rows, around their weighted mean."""
     z = ensemble.rows.take(np.arange(len(ensemble.rows)))
-    phi = ensemble.kernels[index].features(Pairs(z, ensemble.landmarks))
+    phi = ensemble.kernels[index].features(Distances.of(z, ensemble.landmarks))
     return phi - np.average(phi, axis=0, weights=ensemble.exchange.weights)
 
 

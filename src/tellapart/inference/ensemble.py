@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from tellapart._threads import MOST_THREADS
 from tellapart.inference.exchange import Exchange, Relabellings
-from tellapart.inference.folds import FOLDS, InFolds, PooledRows
+from tellapart.inference.folds import FOLDS, InFolds
 from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
 from tellapart.inference.leave_one_out import RidgeGrid
+from tellapart.inference.sums import PooledRows
 from tellapart.inference.voices import MOST_COLUMNS_PAIRED
 from tellapart.inference.whole_sample import Hearing, as_kernels
 
@@ -20,6 +21,9 @@ Values = NDArray[np.float64]
 
 MOST_IN_MEMORY = 10_000  # rows: beyond, blocks of all distances cost more than folds do
 _LEAST_RANK = 40
+_WORK = 4e10  # rows times the square of the features: beyond 400,000 rows there are fewer features, down to a number
+_FEW = 128
+_PIECE, _LEAST_PIECE = 4096, 64  # rows
 _NUMBER = 8  # bytes
 _OVERHEAD = 1.5  # temporary copies
 
@@ -52,7 +56,7 @@ def prepared(
     tried = as_kernels(kernels, pilot, rng)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
         return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng)
-    rank, chunk = _affordable(len(tried), draws + 1, pilot.shape[1], memory)
+    rank, chunk = _affordable(len(rows), len(tried), draws + 1, pilot.shape[1], memory)
     return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
 
 
@@ -65,21 +69,20 @@ def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
     return _OVERHEAD * _NUMBER * rows * ((kernels + 3) * rank + draws)
 
 
-def _affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
-    """Features for each kernel, and rows in a chunk, that keep one pass within the budget on any number of cores.
+def _affordable(rows: int, kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
+    """Features for each kernel, and rows of a piece, that keep one pass within the budget on any number of cores.
 
-    The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be, each
-    with three copies of a chunk's features.
+    The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be.
     """
-    rank = RANK
+    rank = int(min(RANK, max(_FEW, np.sqrt(_WORK / rows))))
+    pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
     while rank >= _LEAST_RANK:
-        sums = _OVERHEAD * _NUMBER * kernels * FOLDS * rank * (rank + columns)
-        pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
-        sums += _OVERHEAD * _NUMBER * columns * (7 * d + pairs)
-        a_row = _NUMBER * (3 * columns + (2 + 3 * MOST_THREADS) * rank + 12 * d + 2 * pairs)
-        chunk = int((0.8 * memory - sums) / a_row)
-        if chunk >= 256:
-            return rank, min(chunk, 8192)
+        of_kernels, of_columns = kernels * rank * (rank + columns), (7 * d + pairs) * columns
+        sums = _NUMBER * ((FOLDS + MOST_THREADS + 2) * of_kernels + (MOST_THREADS + 3) * of_columns)
+        a_row = _NUMBER * MOST_THREADS * (9 * rank + 3 * columns + 16 * d)
+        piece = int((0.8 * memory - sums) / a_row)
+        if piece >= _LEAST_PIECE:
+            return rank, min(piece, _PIECE)
         rank //= 2
     raise ValueError(
         f"`memory` must hold the sums of {kernels} kernels for {columns} relabellings, got {memory / 1e9:.3g} GB. "
