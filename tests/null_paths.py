@@ -111,7 +111,7 @@ def one_pass(kind: Kind, rng: np.random.Generator) -> float:
     def short(*sizes: Any) -> tuple[int, int]:
         return 8, 7
 
-    with changed(ensemble, MOST_IN_MEMORY=0, PILOT_ROWS=12, _affordable=short):
+    with changed(ensemble, MOST_IN_MEMORY=0, PILOT_ROWS=12, affordable=short):
         return plain(kind, rng)
 
 

@@ -75,6 +75,7 @@ ARROW = [
     "inference.sums",
     "inference.folds",
     "inference.ensemble",
+    "inference.large_certificate",
     "inference.several",
     "inference",
     "_spec",

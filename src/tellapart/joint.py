@@ -18,8 +18,9 @@ from tellapart._threads import one_blas_thread
 from tellapart._version import __version__
 from tellapart.inference.bundles import bundled
 from tellapart.inference.certificate import Certificate, certify
-from tellapart.inference.ensemble import prepared
+from tellapart.inference.ensemble import MOST_IN_MEMORY, prepared
 from tellapart.inference.exchange import Exchange, PerSample, sample_names
+from tellapart.inference.large_certificate import certify_many
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid
 from tellapart.inference.null import Permutation
 from tellapart.inference.prequential import Prequential
@@ -299,12 +300,15 @@ class Made:
         seed = int(self.rng.integers(2**63))
         if self.exchange.words != "rows" or self.parts.numbered or min(map(len, self.parts.rows)) < 4:
             return None
-        return partial(_certified, self.parts.samples, seed)
+        return partial(_certified, self.parts.samples, 1e9 * self.used["memory"], seed)
 
 
-def _certified(samples: Samples, seed: int) -> Certificate:
+def _certified(samples: Samples, memory: float, seed: int) -> Certificate:
+    rng = np.random.default_rng(seed)
     with one_blas_thread():
-        return certify(samples, Fewer(), np.random.default_rng(seed))
+        if samples.n + samples.m > MOST_IN_MEMORY:
+            return certify_many(samples, memory, rng)
+        return certify(samples, Fewer(), rng)
 
 
 @dataclass(frozen=True)

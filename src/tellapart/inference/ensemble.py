@@ -56,7 +56,7 @@ def prepared(
     tried = as_kernels(kernels, pilot, rng)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
         return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng)
-    rank, chunk = _affordable(len(rows), len(tried), draws + 1, pilot.shape[1], memory)
+    rank, chunk = affordable(len(rows), len(tried), draws + 1, pilot.shape[1], memory)
     return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
 
 
@@ -69,7 +69,7 @@ def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
     return _OVERHEAD * _NUMBER * rows * ((kernels + 3) * rank + draws)
 
 
-def _affordable(rows: int, kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
+def affordable(rows: int, kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
     """Features for each kernel, and rows of a piece, that keep one pass within the budget on any number of cores.
 
     The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be.

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart._arrays import FloatArray
 from tellapart._threads import added_up, in_turn, side_by_side
 from tellapart.inference.columns import DEGREES, RankMap, RankTable, column_rows
 from tellapart.inference.exchange import Exchange, Relabellings
@@ -203,6 +204,7 @@ class InFolds:
         found = side_by_side(lambda k: KernelSums.of(k, landmarks, pilot, ridges), kernels, "features of the kernels")
         of_kernels = [k for k in found if k is not None] if set(families) & set(OF_KERNELS) else []
         of_columns = ColumnSums.of(landmarks, pilot) if set(families) - set(OF_KERNELS) else None
+        # whatever is relabelled together stays in one fold, and a place does not tell which sample a row is from
         fold = (rng.permutation(int(exchange.together.max()) + 1) % FOLDS).astype(np.uint8)[exchange.together]
         place = rng.permutation(len(exchange.sample))[exchange.unit_of_row]
         order = np.argsort(place + len(exchange.sample) * fold.astype(np.intp), kind="stable")
@@ -267,8 +269,8 @@ class InFolds:
         sums = [s.of_first() if first else s for s in found if s is not None]
         return Solved.of(sums, self.ridges, len(self.rows))
 
-    def _loudest(self, hearing: Hearing, tally: Tally) -> FoldWitness | None:
-        """The loudest left-out witness of the observed labelling."""
+    def _loudest(self, hearing: Hearing, tally: Tally) -> dict[int, LandmarkWitness] | None:
+        """The loudest left-out witness of the observed labelling, learned without each fold."""
         if not self.kernels or "left out" not in hearing.family_pvalues:
             return None
         loudest = hearing.rows[hearing.loudest("left out")[0]]
@@ -276,43 +278,54 @@ class InFolds:
         solved = self._solved(index, tally, first=True)
         ridge = solved.ridges[solved.freedoms.index(loudest.freedom)] if loudest.freedom in solved.freedoms else 1.0
         folds = [f for f in range(FOLDS) if ("kernel", index, f) in tally]
-        learned = [w[:, 0] for w in solved.witnesses(ridge)]
-        return FoldWitness.of(self.kernels[index], self.landmarks, solved.mean, dict(zip(folds, learned, strict=True)))
+        return {f: self._witness(index, solved, w) for f, w in zip(folds, solved.witnesses(ridge), strict=True)}
+
+    def best_witness(self, relabellings: Relabellings) -> LandmarkWitness | None:
+        """Of the first labelling, the kernel and ridge that were loudest on folds left out, learned from all rows."""
+        tally, rows = self.passed(relabellings), len(self.rows)
+        solved = [self._solved(index, tally, first=True) for index in range(len(self.kernels))]
+        loud = [
+            (s.judged(ridge, tally["square"], rows)[0], i, ridge) for i, s in enumerate(solved) for ridge in s.ridges
+        ]
+        if not loud:
+            return None
+        _, index, ridge = max(loud)
+        return self._witness(index, solved[index], solved[index].whole_witness(ridge))
+
+    def _witness(self, index: int, solved: Solved, coefficients: Matrix) -> LandmarkWitness:
+        """From coefficients of the features around their mean."""
+        kernel, w = self.kernels[index], coefficients[:, 0]
+        offset = float((kernel.centre + solved.mean) @ w)
+        return LandmarkWitness(kernel.kernel, self.landmarks, kernel.mapped.whitening @ w, offset)
 
     def evidence(self, hearing: Hearing, relabellings: Relabellings) -> Values | None:
         """Witness value of every row, learned without its fold: a second pass, for the loudest witness only."""
-        witness = hearing.learned
-        if not isinstance(witness, FoldWitness):
+        if hearing.learned is None:
             return None
         values, parts = np.empty(len(self.rows)), self._parts()
-        found = in_turn(
-            lambda part: witness.values(self.rows.take(part), int(self.fold[part[0]])), parts, "evaluating the witness"
-        )
-        for part, said in zip(parts, found, strict=True):
-            values[part] = said
+
+        def said(part: Ids) -> Values:
+            witness: LandmarkWitness = hearing.learned[int(self.fold[part[0]])]
+            return witness.values(self.rows.take(part))
+
+        for part, found in zip(parts, in_turn(said, parts, "evaluating the loudest witness"), strict=True):
+            values[part] = found
         return values
 
 
 @dataclass(frozen=True, eq=False)
-class FoldWitness:
-    """The witness of one kernel, learned without each fold: ``sum_i coefficients_i k(landmark_i, z) - offset``."""
+class LandmarkWitness:
+    """``sum_i coefficients_i k(landmark_i, z) - offset``."""
 
     kernel: Kernel
     landmarks: Matrix
-    coefficients: dict[int, Values]
-    offset: dict[int, float]
+    coefficients: Values
+    offset: float
 
-    @classmethod
-    def of(cls, sums: KernelSums, landmarks: Matrix, mean: Values, learned: dict[int, Values]) -> FoldWitness:
-        """From coefficients of features whose mean over all rows, less their centre, is given."""
-        coefficients = {fold: sums.mapped.whitening @ w for fold, w in learned.items()}
-        offset = {fold: float((sums.centre + mean) @ w) for fold, w in learned.items()}
-        return cls(sums.kernel, landmarks, coefficients, offset)
-
-    def values(self, z: Matrix, fold: int) -> Values:
-        """Of some rows, by what was learned without a fold."""
+    def values(self, z: FloatArray) -> Values:
+        """One for each row."""
         k = kernel_matrix(self.kernel, Pairs(z, self.landmarks))
-        return np.asarray(k @ self.coefficients[fold] - self.offset[fold])
+        return np.asarray(k @ self.coefficients - self.offset)
 
 
 def linear_rows(sums: Sums, name: str, rows: int) -> tuple[tuple[Row, ...], Matrix]:

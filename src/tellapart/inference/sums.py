@@ -195,6 +195,11 @@ class Solved:
             for s, c, share in zip(self.scatters, self.contrasts, self.shares, strict=True)
         ]
 
+    def whole_witness(self, ridge: float) -> Matrix:
+        """Coefficients learned from all rows: (r, columns)."""
+        whole = np.sum(self.scatters, axis=0)
+        return np.asarray(np.linalg.solve(whole + ridge * np.eye(len(whole)), self.contrast))
+
     def judged(self, ridge: float, square: Values, rows: int) -> Values:
         """Signal-to-noise ratio on the folds that did not learn: (columns,)."""
         parts = list(zip(self.witnesses(ridge), self.scatters, self.contrasts, strict=True))
