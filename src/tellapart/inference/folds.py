@@ -284,9 +284,8 @@ class InFolds:
         """Of the first labelling, the kernel and ridge that were loudest on folds left out, learned from all rows."""
         tally, rows = self.passed(relabellings), len(self.rows)
         solved = [self._solved(index, tally, first=True) for index in range(len(self.kernels))]
-        loud = [
-            (s.judged(ridge, tally["square"], rows)[0], i, ridge) for i, s in enumerate(solved) for ridge in s.ridges
-        ]
+        square = tally["square"][:1]
+        loud = [(s.judged(r, square, rows)[0], i, r) for i, s in enumerate(solved) for r in s.ridges]
         if not loud:
             return None
         _, index, ridge = max(loud)
