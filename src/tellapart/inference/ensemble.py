@@ -16,13 +16,15 @@ from tellapart.inference.leave_one_out import RidgeGrid
 from tellapart.inference.sums import PooledRows
 from tellapart.inference.voices import MOST_COLUMNS_PAIRED
 from tellapart.inference.whole_sample import Hearing, as_kernels
+from tellapart.kernels import Kernel
 
 Values = NDArray[np.float64]
 
 MOST_IN_MEMORY = 10_000  # rows: beyond, blocks of all distances cost more than folds do
 _LEAST_RANK = 40
-_WORK = 4e10  # rows times the square of the features: beyond 400,000 rows there are fewer features, down to a number
-_FEW = 128
+# Rows beyond which each scale is tried with one kernel, not with two. Fewer features would save as much time, but
+# differences inside many modes were lost with 140 in place of 320.
+_VERY_MANY = 400_000
 _PIECE, _LEAST_PIECE = 4096, 64  # rows
 _NUMBER = 8  # bytes
 _OVERHEAD = 1.5  # temporary copies
@@ -54,10 +56,22 @@ def prepared(
     """The ensemble for the rows of all samples, within about `memory` bytes beside the rows themselves."""
     pilot = rows.take(np.arange(len(rows)) if len(rows) <= PILOT_ROWS else _some(len(rows), rng))
     tried = as_kernels(kernels, pilot, rng)
+    if kernels is None and len(rows) > _VERY_MANY:
+        tried = every_scale_once(tried)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
         return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng)
-    rank, chunk = affordable(len(rows), len(tried), draws + 1, pilot.shape[1], memory)
+    rank, chunk = affordable(len(tried), draws + 1, pilot.shape[1], memory)
     return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
+
+
+def every_scale_once(kernels: list[Kernel]) -> list[Kernel]:
+    """Of two grids of the same length, kernels of the one and of the other in turn, from the narrowest to the widest.
+
+    >>> every_scale_once(["g1", "g2", "g3", "l1", "l2", "l3"])
+    ['g1', 'l2', 'g3']
+    """
+    half = len(kernels) // 2
+    return [kernels[i + half * (i % 2)] for i in range(half)]
 
 
 def _some(size: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -69,12 +83,12 @@ def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
     return _OVERHEAD * _NUMBER * rows * ((kernels + 3) * rank + draws)
 
 
-def affordable(rows: int, kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
+def affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
     """Features for each kernel, and rows of a piece, that keep one pass within the budget on any number of cores.
 
     The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be.
     """
-    rank = int(min(RANK, max(_FEW, np.sqrt(_WORK / rows))))
+    rank = RANK
     pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
     while rank >= _LEAST_RANK:
         of_kernels, of_columns = kernels * rank * (rank + columns), (7 * d + pairs) * columns

@@ -59,7 +59,7 @@ def learned(train: Samples, memory: float, rng: np.random.Generator) -> Landmark
     rows, exchange = PooledRows((train.x, train.y), order), Exchange.of(train.n, train.m).shuffled(order)
     pilot = rows.take(rng.choice(size, min(size, PILOT_ROWS), replace=False))
     kernels, ridges = as_kernels(None, pilot, rng), DegreesOfFreedom()
-    rank, piece = affordable(size, len(kernels), 1, pilot.shape[1], memory)
+    rank, piece = affordable(len(kernels), 1, pilot.shape[1], memory)
     made = InFolds.of(rows, pilot, kernels, ridges, ("left out",), exchange, rng, rank, piece)
     return made.best_witness(exchange.labellings(0, rng))
 
