@@ -1,9 +1,9 @@
 """How the time of `tell_apart` grows with the number of rows: ``python -m benchmarks.growth [--peers-until 2000]``.
 
-Wall seconds, CPU seconds and peak memory of the default settings on all cores, each size in a fresh process, beside MMDAgg (as in
-the league, 199 + 199 simulated statistics) and alibi-detect's MMDDrift (199 permutations) where it is installed (see
-benchmarks/power/requirements-peers.txt) on the same rows in the same run. The samples differ, so that no test stops
-early. Writes benchmarks/results/growth.json and growth.png.
+Wall seconds, CPU seconds and peak memory of the default settings on all cores, each size in a fresh process, beside
+MMDAgg (as in the league, 199 + 199 simulated statistics) and alibi-detect's MMDDrift (199 permutations) where it is
+installed (see benchmarks/power/requirements-peers.txt) on the same rows in the same run. The samples differ, so that no
+test stops early. Writes benchmarks/results/growth.json and growth.png.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def main() -> None:
                 print(rows[-1], flush=True)
     written = {
         "command": "python -m benchmarks.growth " + " ".join(sys.argv[1:]),
-        "unit": "wall seconds and CPU seconds of all cores, least of several repetitions; gigabytes of the whole process",
+        "unit": "wall and CPU seconds, least of several repetitions; gigabytes of the whole process",
         "seed": SEED,
         "columns": COLUMNS,
         "machine": machine(),
