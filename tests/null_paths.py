@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import Permutation, tell_apart
+from tellapart.inference import bundles as bundles_module
 from tellapart.inference import ensemble, exchange, in_memory
 from tellapart.inference.exchange import Exchange
 from tellapart.inference.whole_sample import FAMILIES
@@ -111,8 +112,14 @@ def one_pass(kind: Kind, rng: np.random.Generator) -> float:
     def short(*sizes: Any) -> tuple[int, int]:
         return 8, 7
 
-    with changed(ensemble, MOST_IN_MEMORY=0, PILOT_ROWS=12, _affordable=short):
+    with changed(ensemble, MOST_IN_MEMORY=0, PILOT_ROWS=12, affordable=short):
         return plain(kind, rng)
+
+
+def in_bundles(kind: Kind, rng: np.random.Generator) -> float:
+    """The same with rows relabelled in bundles of two or three, as for very many rows."""
+    with changed(bundles_module, MOST_BUNDLES=8, FEWEST_BUNDLES=2):
+        return one_pass(kind, rng)
 
 
 def rotated(kind: Kind, rng: np.random.Generator) -> float:
@@ -225,6 +232,7 @@ PATHS: dict[str, Callable[[Kind, np.random.Generator], float]] = {
     "prequential": prequential,
     "many samples": many_samples,
     "one pass in folds": one_pass,
+    "bundles in folds": in_bundles,
 }
 
 

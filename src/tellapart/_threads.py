@@ -6,10 +6,12 @@ other while spinning, which on a busy machine made a test of half a second take 
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 from tellapart._progress import progress
@@ -42,6 +44,31 @@ def side_by_side(function: Callable[[A], B], items: Sequence[A], label: str) -> 
         with ThreadPoolExecutor(threads) as pool:
             started = [pool.submit(function, item) for item in items]
             return [future.result() for future in progress(started, label)]
+
+
+def added_up(function: Callable[[A], B], items: Sequence[A], label: str) -> B:
+    """``function(items[0]) + function(items[1]) + ...`` on several threads, with progress, by ``+=``.
+
+    Always added in the order of the items, so the result does not depend on the threads; no more than MOST_THREADS + 2
+    of the terms exist at a time.
+    """
+    return reduce(operator.iadd, in_turn(function, items, label))
+
+
+def in_turn(function: Callable[[A], B], items: Sequence[A], label: str) -> Iterator[B]:
+    """``function(item)`` for each item in its turn, while several threads are at work on the next ones."""
+    threads = min(MOST_THREADS, available_cores(), len(items))
+    with one_blas_thread():
+        if threads <= 1:
+            yield from map(function, progress(items, label))
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            started = deque(pool.submit(function, item) for item in items[: threads + 1])
+            for coming in progress(range(threads + 1, threads + 1 + len(items)), label):
+                found = started.popleft().result()
+                if coming < len(items):
+                    started.append(pool.submit(function, items[coming]))
+                yield found
 
 
 def available_cores() -> int:

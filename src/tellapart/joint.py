@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,15 +17,17 @@ from tellapart._randomness import as_generator
 from tellapart._threads import one_blas_thread
 from tellapart._version import __version__
 from tellapart.explanation import Subject
+from tellapart.inference.bundles import bundled
 from tellapart.inference.certificate import Certificate, certify
-from tellapart.inference.ensemble import prepared
+from tellapart.inference.ensemble import MOST_IN_MEMORY, prepared
 from tellapart.inference.exchange import Exchange, PerSample
-from tellapart.inference.folds import PooledRows
+from tellapart.inference.large_certificate import certify_many
 from tellapart.inference.leave_one_out import DegreesOfFreedom, RidgeGrid
 from tellapart.inference.null import Permutation
 from tellapart.inference.prequential import Prequential
 from tellapart.inference.refit import Refit
 from tellapart.inference.several import heard_several
+from tellapart.inference.sums import PooledRows
 from tellapart.inference.whole_sample import as_families, as_ridges
 from tellapart.joint_result import Explains, Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
@@ -190,7 +192,7 @@ class Made:
         families = as_families(self.used["families"], self.used["kernels"] is not None)
         null = self._permutation()
         ensemble = self._ensemble(families, null)
-        relabellings = self.exchange.shuffled(self.order).labellings(int(null.n_permutations), self.rng)
+        relabellings = self.shuffled.labellings(int(null.n_permutations), self.rng)
         hearing = None if self.parts.constant else ensemble.heard(relabellings, families, null.stop_after)
         if hearing is None:
             note = "nothing tells any two rows apart, so nothing tells the samples apart"
@@ -241,9 +243,7 @@ class Made:
         families = as_families(self.used["families"], self.used["kernels"] is not None)
         null = self._permutation()
         ensemble = self._ensemble(families, null)
-        heard = heard_several(
-            ensemble, self.exchange.shuffled(self.order), families, int(null.n_permutations), self.rng
-        )
+        heard = heard_several(ensemble, self.shuffled, families, int(null.n_permutations), self.rng)
         return SeveralResult(
             heard.pvalue,
             heard.pairs,
@@ -269,8 +269,13 @@ class Made:
         ridges, memory = as_ridges(self.used["ridges"]), checks.positive("memory", self.used["memory"])
         draws = int(null.n_permutations)
         kernels = self.used["kernels"]
-        rows, exchange = PooledRows(self.parts.rows, self.order, self.parts.shares), self.exchange.shuffled(self.order)
-        return prepared(rows, kernels, ridges, families, exchange, draws, 1e9 * memory, self.rng)
+        rows = PooledRows(self.parts.rows, self.order, self.parts.shares)
+        return prepared(rows, kernels, ridges, families, self.shuffled, draws, 1e9 * memory, self.rng)
+
+    @cached_property
+    def shuffled(self) -> Exchange:
+        """The exchange of rows in random order, in bundles where they are very many."""
+        return bundled(self.exchange.shuffled(self.order), self.rng)
 
     def _in_place(self, values: Values | None) -> Values | None:
         """Values of the rows in the order in which the rows came."""
@@ -314,12 +319,15 @@ class Made:
         """How to certify the effect, where rows are independent; it is computed when asked for."""
         if self.exchange.words != "rows" or self.parts.numbered or min(map(len, self.parts.rows)) < 4:
             return None
-        return partial(_certified, self.parts.samples, seed)
+        return partial(_certified, self.parts.samples, 1e9 * self.used["memory"], seed)
 
 
-def _certified(samples: Samples, seed: int) -> Certificate:
+def _certified(samples: Samples, memory: float, seed: int) -> Certificate:
+    rng = np.random.default_rng(seed)
     with one_blas_thread():
-        return certify(samples, Fewer(), np.random.default_rng(seed))
+        if samples.n + samples.m > MOST_IN_MEMORY:
+            return certify_many(samples, memory, rng)
+        return certify(samples, Fewer(), rng)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tellapart._arrays import FloatArray
 Matrix = NDArray[np.float64]
 Shares = NDArray[np.float64] | None  # what part of its source each column is; None where each is its own
 
+_FAR = 1e16  # sums of many squares of it are numbers in single precision, too
 _SUBSAMPLE = 1000  # rows that a bandwidth rule looks at: its quantiles then err by one or two per cent
 
 
@@ -21,11 +22,13 @@ class Pairs:
     """Rows `a` against rows `b`, with the distances between them computed once for all kernels that ask.
 
     A bandwidth grid asks ten times for the same distances, so sharing them is most of the speed of a grid.
-    ``same`` says that `a` and `b` are one table, so that a kernel matrix of them is symmetric.
+    ``same`` says that `a` and `b` are one table, so that a kernel matrix of them is symmetric. Distances (not
+    products) may be asked for in single precision: seven digits of the distance from the middle of the columns.
     """
 
-    def __init__(self, a: FloatArray, b: FloatArray) -> None:
+    def __init__(self, a: FloatArray, b: FloatArray, single: bool = False) -> None:
         self.a, self.b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        self.single = single
         if self.a.shape[1:] != self.b.shape[1:] or self.a.ndim != 2:
             raise ValueError(
                 f"`a` and `b` must be tables with the same number of columns, got {self.a.shape[-1]} and "
@@ -45,7 +48,7 @@ class Pairs:
     def l1_distances(self, unit: tuple[float, ...]) -> Matrix:
         """``sum_k |a_ik - b_jk| / unit_k``; read-only, shared."""
         u = np.asarray(unit)
-        return self._once(("l1", unit), lambda: cdist(self.a / u, self.b / u, "cityblock"))
+        return self._once(("l1", unit), lambda: self._rounded(cdist(self.a / u, self.b / u, "cityblock")))
 
     def products(self) -> Matrix:
         """``a_i . b_j``; read-only, shared."""
@@ -53,15 +56,19 @@ class Pairs:
 
     def _squared(self, unit: NDArray[np.float64]) -> Matrix:
         if self.a.shape[1] <= 8:  # few columns: subtract pairwise, which is as fast and loses no digits
-            return np.asarray(cdist(self.a / unit, self.b / unit, "sqeuclidean"))
+            return np.asarray(self._rounded(cdist(self.a / unit, self.b / unit, "sqeuclidean")))
         # Distances do not change, but their large common part would cost digits; few rows far away leave a median.
         origin = np.median(self.b, axis=0)
-        a, b = (self.a - origin) / unit, (self.b - origin) / unit
-        d2: Matrix = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
+        a, b = self._rounded((self.a - origin) / unit), self._rounded((self.b - origin) / unit)
+        d2 = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
         np.maximum(d2, 0, out=d2)
         if self.same:
             np.fill_diagonal(d2, 0)
-        return d2
+        return np.asarray(d2)
+
+    def _rounded(self, values: Matrix) -> Any:
+        """In the precision asked for; what is too far away for its square in single precision comes nearer."""
+        return np.clip(values, -_FAR, _FAR).astype(np.float32) if self.single else values
 
     def _once(self, key: Any, compute: Callable[[], Matrix]) -> Matrix:
         if key not in self._kept:

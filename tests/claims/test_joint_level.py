@@ -23,6 +23,8 @@ CELLS = [
     ("many samples", "ties", 600),
     ("one pass in folds", "10 : 1", 600),
     ("one pass in folds", "balanced design", 200),
+    ("bundles in folds", "ties", 400),
+    ("bundles in folds", "balanced design", 200),
     ("defaults", "equidistant rows", 60),
     ("defaults", "one binary column", 60),
     ("low-rank features", "balanced design", 200),

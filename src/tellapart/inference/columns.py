@@ -74,6 +74,53 @@ class RankMap:
         return np.asarray(polynomials[:, : self.ordered.shape[1]] * self.weight)
 
 
+@dataclass(frozen=True, eq=False)
+class RankTable:
+    """A rank map as a table for many rows: all that is made of a value's rank is looked up.
+
+    The reference has few different values in a column that is discrete, and never more than it has rows; a row's value
+    is one of them or lies between two of them.
+    """
+
+    levels: tuple[Values, ...]  # of each column, the different values of the reference
+    table: Matrix  # (d * entries, DEGREES + 1): polynomials, then the normal score
+    first: NDArray[np.intp]  # where each column begins in the table
+    weight: Values | float  # of a column where columns meet, already in the normal scores
+
+    @classmethod
+    def of(cls, ranks: RankMap) -> RankTable:
+        """From what the map says of all values between, at and beyond those of the reference."""
+        levels = tuple(np.unique(column) for column in ranks.ordered.T)
+        d, entries = len(levels), 2 * max(map(len, levels)) + 1
+        values = np.full((entries, d), np.inf)
+        for j, level in enumerate(levels):
+            values[: 2 * len(level) + 1, j] = _between_and_at(level)
+        said = np.concatenate([ranks.polynomials(values), ranks.normal_scores(values)], axis=1)
+        table = said.reshape(entries, DEGREES + 1, d).transpose(2, 0, 1).reshape(d * entries, DEGREES + 1)
+        return cls(levels, table, entries * np.arange(d), ranks.weight)
+
+    def looked_up(self, rows: FloatArray) -> NDArray[np.float64]:
+        """What :class:`RankMap` says of the rows: (rows, d, DEGREES + 1)."""
+        entry = np.empty(rows.shape, dtype=np.intp)
+        for j, level in enumerate(self.levels):
+            column = np.ascontiguousarray(rows[:, j])
+            place = np.searchsorted(level, column)
+            entry[:, j] = 2 * place + (level[np.minimum(place, len(level) - 1)] == column)
+        return self.table.take(entry + self.first, axis=0)
+
+
+def _between_and_at(level: Values) -> Values:
+    """A value below the first level, the first, one between it and the second, and so on to one beyond the last.
+
+    >>> _between_and_at(np.array([1.0, 2.0])).tolist()
+    [-inf, 1.0, 1.5, 2.0, inf]
+    """
+    values = np.empty(2 * len(level) + 1)
+    values[1::2] = level
+    values[0::2] = [-np.inf, *(level[:-1] / 2 + level[1:] / 2), np.inf]
+    return values
+
+
 def column_rows(projected: Matrix, d: int) -> tuple[Matrix, Matrix]:
     """Rows of single columns (len(UP_TO) * d, columns) and of all columns (len(UP_TO), columns) from ``f' y``."""
     squares = (projected * projected).reshape(DEGREES, d, -1)

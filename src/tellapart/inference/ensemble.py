@@ -10,16 +10,22 @@ from numpy.typing import NDArray
 
 from tellapart._threads import MOST_THREADS
 from tellapart.inference.exchange import Exchange, Relabellings
-from tellapart.inference.folds import FOLDS, InFolds, PooledRows
+from tellapart.inference.folds import FOLDS, InFolds
 from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
 from tellapart.inference.leave_one_out import RidgeGrid
+from tellapart.inference.sums import PooledRows
 from tellapart.inference.voices import MOST_COLUMNS_PAIRED
 from tellapart.inference.whole_sample import Hearing, as_kernels
+from tellapart.kernels import Kernel
 
 Values = NDArray[np.float64]
 
 MOST_IN_MEMORY = 10_000  # rows: beyond, blocks of all distances cost more than folds do
 _LEAST_RANK = 40
+# Rows beyond which each scale is tried with one kernel, not with two. Fewer features would save as much time, but
+# differences inside many modes were lost with 140 in place of 320.
+_VERY_MANY = 400_000
+_PIECE, _LEAST_PIECE = 4096, 64  # rows
 _NUMBER = 8  # bytes
 _OVERHEAD = 1.5  # temporary copies
 
@@ -50,10 +56,22 @@ def prepared(
     """The ensemble for the rows of all samples, within about `memory` bytes beside the rows themselves."""
     pilot = rows.take(np.arange(len(rows)) if len(rows) <= PILOT_ROWS else _some(len(rows), rng))
     tried = as_kernels(kernels, pilot, rng, rows.shares)
+    if kernels is None and len(rows) > _VERY_MANY:
+        tried = every_scale_once(tried)
     if len(rows) <= MOST_IN_MEMORY and _bytes_in_memory(len(rows), len(tried), draws) <= memory:
         return InMemory.of(rows.take(np.arange(len(rows))), tried, ridges, families, exchange, rng, rows.shares)
-    rank, chunk = _affordable(len(tried), draws + 1, pilot.shape[1], memory)
+    rank, chunk = affordable(len(tried), draws + 1, pilot.shape[1], memory)
     return InFolds.of(rows, pilot, tried, ridges, families, exchange, rng, rank, chunk)
+
+
+def every_scale_once(kernels: list[Kernel]) -> list[Kernel]:
+    """Of two grids of the same length, kernels of the one and of the other in turn, from the narrowest to the widest.
+
+    >>> every_scale_once(["g1", "g2", "g3", "l1", "l2", "l3"])
+    ['g1', 'l2', 'g3']
+    """
+    half = len(kernels) // 2
+    return [kernels[i + half * (i % 2)] for i in range(half)]
 
 
 def _some(size: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -65,21 +83,20 @@ def _bytes_in_memory(rows: int, kernels: int, draws: int) -> float:
     return _OVERHEAD * _NUMBER * rows * ((kernels + 3) * rank + draws)
 
 
-def _affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
-    """Features for each kernel, and rows in a chunk, that keep one pass within the budget on any number of cores.
+def affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, int]:
+    """Features for each kernel, and rows of a piece, that keep one pass within the budget on any number of cores.
 
-    The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be, each
-    with three copies of a chunk's features.
+    The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be.
     """
     rank = RANK
+    pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
     while rank >= _LEAST_RANK:
-        sums = _OVERHEAD * _NUMBER * kernels * FOLDS * rank * (rank + columns)
-        pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
-        sums += _OVERHEAD * _NUMBER * columns * (7 * d + pairs)
-        a_row = _NUMBER * (3 * columns + (2 + 3 * MOST_THREADS) * rank + 12 * d + 2 * pairs)
-        chunk = int((0.8 * memory - sums) / a_row)
-        if chunk >= 256:
-            return rank, min(chunk, 8192)
+        of_kernels, of_columns = kernels * rank * (rank + columns), (7 * d + pairs) * columns
+        sums = _NUMBER * ((FOLDS + MOST_THREADS + 2) * of_kernels + (MOST_THREADS + 3) * of_columns)
+        a_row = _NUMBER * MOST_THREADS * (9 * rank + 3 * columns + 16 * d)
+        piece = int((0.8 * memory - sums) / a_row)
+        if piece >= _LEAST_PIECE:
+            return rank, min(piece, _PIECE)
         rank //= 2
     raise ValueError(
         f"`memory` must hold the sums of {kernels} kernels for {columns} relabellings, got {memory / 1e9:.3g} GB. "

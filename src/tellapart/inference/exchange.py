@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -142,9 +143,21 @@ class Relabellings:
         y = np.where(labels == self.between[0], first, np.where(labels == self.between[1], second, 0.0))
         return y if self.unweighted else np.asarray(y * np.sqrt(self.weights[rows, None]))
 
+    def entries(self, units: Ids) -> Matrix:
+        """Entries of some units in all labellings, without the weights of their rows: (units, columns)."""
+        labels = self.labelling.labels(units, EVERYTHING)
+        first, second = self._shares
+        return np.where(labels == self.between[0], first, np.where(labels == self.between[1], second, 0.0))
+
     @property
     def unweighted(self) -> bool:
         return bool((self.weights == 1).all())
+
+    @cached_property
+    def _shares(self) -> tuple[Values, Values]:
+        """Entries of a row of either sample in all labellings, but for its weight."""
+        total = self._totals(EVERYTHING)
+        return total[1] / total.sum(axis=0), -total[0] / total.sum(axis=0)
 
     def _totals(self, columns: slice) -> Matrix:
         """Total weight of the two samples in each labelling: (2, columns)."""

@@ -10,26 +10,31 @@ no row:
 
 The Fisher discriminants, mean discrepancies, pooled potentials, linear discriminants and column statistics are
 functions of the same sums, and leverages are those of the random part. Folds, landmarks, scales and leverages are
-chosen without labels, so every labelling is treated alike and the p-value is exact. The sums add: chunks, files and
+chosen without labels, so every labelling is treated alike and the p-value is exact. The sums add: pieces, files and
 machines merge with +.
+
+Radial kernels are computed in single precision where the random part shows that this changes their features by less
+than one per cent. Features are then slightly other functions of the rows, and labels meet them in double precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._arrays import FloatArray
-from tellapart._progress import progress
-from tellapart._threads import side_by_side
-from tellapart.inference.columns import RankMap, column_rows, pair_features
+from tellapart._threads import added_up, in_turn, side_by_side
+from tellapart.inference.columns import DEGREES, RankMap, RankTable, column_rows
 from tellapart.inference.exchange import Exchange, Relabellings
 from tellapart.inference.landmarks import FeatureMap, captured_words, pivots
-from tellapart.inference.leave_one_out import RidgeGrid, quadratic_rows, signal_to_noise
+from tellapart.inference.leave_one_out import RidgeGrid, quadratic_rows
+from tellapart.inference.sums import Piece, PooledRows, Solved, Sums, Tally, with_one
 from tellapart.inference.voices import (
     LINEAR_FREEDOMS,
     MOST_COLUMNS_PAIRED,
@@ -39,7 +44,7 @@ from tellapart.inference.voices import (
     linear_row_names,
 )
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, concluded
-from tellapart.kernels import Energy, Kernel
+from tellapart.kernels import Energy, Kernel, Radial, kernel_matrix
 from tellapart.pairs import Pairs, Shares, column_spreads
 
 Values = NDArray[np.float64]
@@ -48,74 +53,20 @@ Ids = NDArray[np.intp]
 
 FOLDS = 5
 _RANK = 1e-12
+_SINGLE_ERROR = 0.01  # standard deviations of a feature: a ten-thousandth of its variance
+_LARGEST = 1e6  # bandwidths in single precision lie between this and its inverse
 
 
 @dataclass(frozen=True, eq=False)
-class PooledRows:
-    """Rows of all samples, one after the other or in another order, without a copy of them all."""
+class Distances:
+    """Some rows against the landmarks, in single and in double precision; computed when asked for."""
 
-    parts: tuple[FloatArray, ...]
-    order: Ids | None = None  # which row stands where
-    shares: Shares = None  # what part of its source each column is
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
-
-    def take(self, rows: Ids) -> Matrix:
-        """Some rows, in float64."""
-        rows = rows if self.order is None else self.order[rows]
-        taken = np.empty((len(rows), self.parts[0].shape[1]))
-        start = 0
-        for part in self.parts:
-            mine = (rows >= start) & (rows < start + len(part))
-            taken[mine] = part[rows[mine] - start]
-            start += len(part)
-        return taken
-
-
-class Tally(dict[Any, Any]):
-    """Sums by name: adding a name that is there already adds up, so tallies of chunks, files and machines merge."""
-
-    def add(self, name: Any, value: Any) -> None:
-        self[name] = self[name] + value if name in self else value
-
-    def __add__(self, other: Tally) -> Tally:
-        merged = Tally(self)
-        for name, value in other.items():
-            merged.add(name, value)
-        return merged
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over rows of one fold: weight, features, their scatter, and their contrasts; ``+`` merges them."""
-
-    weight: float
-    total: Values  # (r,)
-    scatter: Matrix  # (r, r)
-    contrast: Matrix  # (r, columns)
-    labels: Values  # (columns,): sum of the entries themselves, which is zero over all folds
+    single: Pairs
+    double: Pairs
 
     @classmethod
-    def of(cls, features: Matrix, root: Values, y: Matrix) -> Sums:
-        """Of some rows; `root` are the square roots of their weights."""
-        scaled = features * root[:, None]
-        return cls(float(root @ root), root @ scaled, scaled.T @ scaled, scaled.T @ y, root @ y)
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.weight + other.weight,
-            self.total + other.total,
-            self.scatter + other.scatter,
-            self.contrast + other.contrast,
-            self.labels + other.labels,
-        )
-
-    def centred(self, mean: Values) -> tuple[Matrix, Matrix]:
-        """Scatter and contrasts around a mean."""
-        cross = np.outer(self.total, mean)
-        scatter = self.scatter - cross - cross.T + self.weight * np.outer(mean, mean)
-        return scatter, self.contrast - np.outer(mean, self.labels)
+    def of(cls, z: Matrix, landmarks: Matrix) -> Distances:
+        return cls(Pairs(z, landmarks, single=True), Pairs(z, landmarks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +78,7 @@ class KernelSums:
     centre: Values  # (r,): mean of the features on the random part
     leverages: Matrix  # (r, ridges): shrinkage / eigenvalue, squares of the features times this are leverages
     freedoms: tuple[float, ...]
+    single: bool = False
 
     @classmethod
     def of(cls, kernel: Kernel, landmarks: Matrix, pilot: Matrix, ridges: RidgeGrid) -> KernelSums | None:
@@ -141,20 +93,39 @@ class KernelSums:
         if not freedoms:
             return None
         leverages = np.stack([s / w[keep] for s in shrinkages], axis=1)
-        return cls(kernel, mapped.rotated(axes[:, keep]), centre @ axes[:, keep], leverages, tuple(freedoms))
+        double = cls(kernel, mapped.rotated(axes[:, keep]), centre @ axes[:, keep], leverages, tuple(freedoms))
+        single = replace(double, single=True)
+        return single if _nearly_the_same(single, double, Distances.of(pilot, landmarks)) else double
 
-    def features(self, pairs: Pairs) -> Matrix:
+    def features(self, distances: Distances) -> NDArray[Any]:
         """Centred features along the principal axes: (rows, r)."""
-        phi = self.mapped.features(pairs)
-        phi -= self.centre
+        phi = self.mapped.features(distances.single if self.single else distances.double)
+        phi -= self.centre.astype(phi.dtype)
         return phi
+
+    def tallied(self, piece: Piece, distances: Distances) -> tuple[Sums, Matrix]:
+        """Sums over some rows, and contrasts of their leverages."""
+        phi = self.features(distances)
+        leverages = (phi * phi) @ self.leverages.astype(phi.dtype)
+        return Sums.of(with_one(phi), piece), piece.contrast(piece.weighted(leverages))
+
+
+def _nearly_the_same(single: KernelSums, double: KernelSums, distances: Distances) -> bool:
+    """Whether single precision leaves every feature what it is, up to a hundredth of its standard deviation."""
+    sizes = np.ravel(getattr(double.kernel, "bandwidth", 0.0))
+    if not isinstance(double.kernel, Radial) or sizes.min() < 1 / _LARGEST or sizes.max() > _LARGEST:
+        return False
+    exact = double.features(distances)
+    error = single.features(distances) - exact
+    return bool(((error**2).mean(axis=0) <= _SINGLE_ERROR**2 * exact.var(axis=0)).all())
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
     """What the families of columns need of the rows: ranks, scales and energy features of a random part of the rows."""
 
-    ranks: RankMap
+    ranks: RankTable
+    middle: Values
     spreads: Values
     energy: FeatureMap
 
@@ -162,17 +133,18 @@ class ColumnSums:
     def of(cls, landmarks: Matrix, pilot: Matrix, shares: Shares = None) -> ColumnSums:
         """From landmarks and a random part of the rows."""
         energy = FeatureMap.of(Energy.at(pilot, shares), landmarks)
-        return cls(RankMap.of(pilot, shares), column_spreads(pilot, shares), energy)
+        ranks = RankTable.of(RankMap.of(pilot, shares))
+        return cls(ranks, np.median(pilot, axis=0), column_spreads(pilot, shares), energy)
 
-    def tallied(self, z: Matrix, root: Values, y: Matrix, pairs: Pairs) -> Tally:
+    def tallied(self, piece: Piece, distances: Distances) -> Tally:
         """Sums over some rows."""
-        scaled_y = y * root[:, None]
-        polynomials = self.ranks.polynomials(z)
-        tally = Tally(columns=polynomials.T @ scaled_y, energy=self.energy.features(pairs).T @ scaled_y)
-        tally["linear"] = Sums.of(z / self.spreads, root, y)
-        tally["scores"] = Sums.of(self.ranks.normal_scores(z), root, y)
-        if 1 < z.shape[1] <= MOST_COLUMNS_PAIRED:
-            tally["pairs"] = pair_features(self.ranks.linear(polynomials)).T @ scaled_y
+        looked_up = self.ranks.looked_up(piece.z)  # (rows, d, DEGREES + 1)
+        tally = Tally(linear=Sums.of(with_one((piece.z - self.middle) / self.spreads), piece))
+        tally["scores"] = Sums.of(with_one(looked_up[:, :, DEGREES]), piece)
+        tally["columns"] = piece.contrast(piece.weighted(looked_up.reshape(len(piece.z), -1)))
+        tally["energy"] = piece.contrast(piece.weighted(self.energy.features(distances.double)))
+        if 1 < len(self.spreads) <= MOST_COLUMNS_PAIRED:
+            tally["pairs"] = piece.contrast_of_pairs(np.ascontiguousarray(looked_up[:, :, 0] * self.ranks.weight))
         return tally
 
     def spoken(self, tally: Tally, rows: int) -> list[tuple[tuple[Row, ...], Matrix]]:
@@ -183,12 +155,17 @@ class ColumnSums:
             linear_rows(tally["linear"], "columns", rows),
             linear_rows(tally["scores"], "columns' normal scores", rows),
             ((energy,), (tally["energy"] ** 2).sum(axis=0)[None]),
-            (column_row_names(d), np.concatenate(column_rows(tally["columns"], d))),
+            (column_row_names(d), np.concatenate(column_rows(self._by_degree(tally["columns"]), d))),
         ]
         if "pairs" in tally:
             pairs = Row("pairs of columns", detail="all pairs")
             spoken.append(((pairs,), (tally["pairs"] ** 2).sum(axis=0)[None]))
         return spoken
+
+    def _by_degree(self, looked_up: Matrix) -> Matrix:
+        """Contrasts of polynomials by column -> by degree and then by column."""
+        d = len(self.spreads)
+        return looked_up.reshape(d, DEGREES + 1, -1)[:, :DEGREES].transpose(1, 0, 2).reshape(DEGREES * d, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +176,16 @@ class InFolds:
     exchange: Exchange
     ridges: RidgeGrid
     fold: NDArray[np.uint8]  # (N,)
+    order: Ids  # rows fold by fold, those of a unit together, units in random order
     landmarks: Matrix
     kernels: tuple[KernelSums, ...]
     columns: ColumnSums | None
     chunk: int  # rows that are looked at together
     words: str
+
+    @cached_property
+    def unweighted(self) -> bool:
+        return bool((self.exchange.weights == 1).all())
 
     @classmethod
     def of(
@@ -223,11 +205,13 @@ class InFolds:
         found = side_by_side(lambda k: KernelSums.of(k, landmarks, pilot, ridges), kernels, "features of the kernels")
         of_kernels = [k for k in found if k is not None] if set(families) & set(OF_KERNELS) else []
         of_columns = ColumnSums.of(landmarks, pilot, rows.shares) if set(families) - set(OF_KERNELS) else None
-        together = exchange.together
-        fold = (rng.permutation(int(together.max()) + 1) % FOLDS).astype(np.uint8)[together]
+        # whatever is relabelled together stays in one fold, and a place does not tell which sample a row is from
+        fold = (rng.permutation(int(exchange.together.max()) + 1) % FOLDS).astype(np.uint8)[exchange.together]
+        place = rng.permutation(len(exchange.sample))[exchange.unit_of_row]
+        order = np.argsort(place + len(exchange.sample) * fold.astype(np.intp), kind="stable")
         captured = captured_words(len(landmarks), [k.mapped.captured(pilot[:200]) for k in of_kernels] or [1.0])
         words = f"{FOLDS} folds in one pass, {captured}"
-        return cls(rows, exchange, ridges, fold, landmarks, tuple(of_kernels), of_columns, chunk, words)
+        return cls(rows, exchange, ridges, fold, order, landmarks, tuple(of_kernels), of_columns, chunk, words)
 
     def heard(self, relabellings: Relabellings, families: Collection[str], stop_after: int | None) -> Hearing | None:
         """The verdict of the given families. One pass serves all relabellings, so there is no stopping early."""
@@ -238,33 +222,36 @@ class InFolds:
         if self.columns is not None:
             spoken += self.columns.spoken(tally, len(self.rows))
         rows = tuple(row for names, _ in spoken for row in names)
-        return concluded(rows, np.concatenate([values for _, values in spoken]), families)
+        hearing = concluded(rows, np.concatenate([values for _, values in spoken]), families)
+        return replace(hearing, learned=self._loudest(hearing, tally))
 
     def passed(self, relabellings: Relabellings) -> Tally:
-        """Sums over all rows, fold by fold and chunk by chunk."""
-        tally = Tally()
-        for fold, part in progress(self._chunks(), "one pass over the rows"):
-            tally += self._tallied(fold, part, relabellings.contrast(part))
-        return tally
+        """Sums over all rows, piece by piece."""
+        return added_up(
+            lambda part: self._tallied(self._piece(part, relabellings)), self._parts(), "one pass over the rows"
+        )
 
-    def _chunks(self) -> list[tuple[int, Ids]]:
-        members = [np.flatnonzero(self.fold == f) for f in range(FOLDS)]
-        return [(f, m[i : i + self.chunk]) for f, m in enumerate(members) for i in range(0, len(m), self.chunk)]
+    def _parts(self) -> list[Ids]:
+        """Rows of one fold that are looked at together, unit by unit."""
+        ends = np.cumsum(np.bincount(self.fold, minlength=FOLDS))
+        cuts = [range(end - size, end, self.chunk) for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
+        starts = [start for part in cuts for start in part]
+        return [self.order[a:b] for a, b in pairwise([*starts, len(self.rows)])]
 
-    def _tallied(self, fold: int, part: Ids, y: Matrix) -> Tally:
-        z, root = self.rows.take(part), np.sqrt(self.exchange.weights[part])
-        pairs = Pairs(z, self.landmarks)
-        tally = Tally(square=np.einsum("ij,ij->j", y, y))
+    def _piece(self, part: Ids, relabellings: Relabellings) -> Piece:
+        unit = self.exchange.unit_of_row[part]
+        starts = np.flatnonzero(np.diff(unit, prepend=-1))
+        weights = None if self.unweighted else self.exchange.weights[part]
+        return Piece(int(self.fold[part[0]]), self.rows.take(part), weights, starts, relabellings.entries(unit[starts]))
+
+    def _tallied(self, piece: Piece) -> Tally:
+        distances = Distances.of(piece.z, self.landmarks)
+        weights = np.ones(len(piece.z)) if piece.weights is None else piece.weights
+        tally = Tally(square=piece.by_unit(weights[:, None])[:, 0] @ piece.entries**2)
         if self.columns is not None:
-            tally += self.columns.tallied(z, root, y, pairs)
-
-        def of_kernel(kernel: KernelSums) -> tuple[Sums, Matrix]:
-            phi = kernel.features(pairs)
-            return Sums.of(phi, root, y), ((phi * phi) @ kernel.leverages * root[:, None]).T @ y
-
-        for i, (sums, leverages) in enumerate(side_by_side(of_kernel, self.kernels, "kernels of a chunk")):
-            tally.add(("kernel", i, fold), sums)
-            tally.add(("leverage", i), leverages)
+            tally += self.columns.tallied(piece, distances)
+        for i, kernel in enumerate(self.kernels):
+            tally["kernel", i, piece.fold], tally["leverage", i] = kernel.tallied(piece, distances)
         return tally
 
     def _spoken(self, index: int, tally: Tally) -> tuple[tuple[Row, ...], Matrix]:
@@ -277,82 +264,68 @@ class InFolds:
         names = kernel_row_names(kernel.kernel, solved.freedoms, kernel.freedoms)
         return names, np.concatenate([left, quadratic, pooled[None], np.abs(tally["leverage", index])])
 
-    def _solved(self, index: int, tally: Tally) -> Solved:
+    def _solved(self, index: int, tally: Tally, first: bool = False) -> Solved:
+        """Of one kernel, for all labellings or for the first alone."""
         found = (tally.get(("kernel", index, f)) for f in range(FOLDS))
-        return Solved.of([sums for sums in found if sums is not None], self.ridges, len(self.rows))
+        sums = [s.of_first() if first else s for s in found if s is not None]
+        return Solved.of(sums, self.ridges, len(self.rows))
 
-    def evidence(self, hearing: Hearing, relabellings: Relabellings) -> Values | None:
-        """Witness value of every row, learned without its fold: a second pass, for the loudest witness only."""
+    def _loudest(self, hearing: Hearing, tally: Tally) -> dict[int, LandmarkWitness] | None:
+        """The loudest left-out witness of the observed labelling, learned without each fold."""
         if not self.kernels or "left out" not in hearing.family_pvalues:
             return None
         loudest = hearing.rows[hearing.loudest("left out")[0]]
         index = next(i for i, k in enumerate(self.kernels) if k.kernel == loudest.kernel)
-        kernel, observed = self.kernels[index], slice(0, 1)
-        folds: dict[int, Sums] = {}
-        for fold, part in progress(self._chunks(), "learning the loudest witness"):
-            phi = kernel.features(Pairs(self.rows.take(part), self.landmarks))
-            sums = Sums.of(phi, np.sqrt(self.exchange.weights[part]), relabellings.contrast(part, observed))
-            folds[fold] = folds[fold] + sums if fold in folds else sums
-        solved = Solved.of(list(folds.values()), self.ridges, len(self.rows))
+        solved = self._solved(index, tally, first=True)
         ridge = solved.ridges[solved.freedoms.index(loudest.freedom)] if loudest.freedom in solved.freedoms else 1.0
-        witness = dict(zip(folds, solved.witnesses(ridge), strict=True))
-        values = np.empty(len(self.rows))
-        for fold, part in progress(self._chunks(), "evaluating the loudest witness"):
-            phi = kernel.features(Pairs(self.rows.take(part), self.landmarks)) - solved.mean
-            values[part] = phi @ witness[fold][:, 0]
+        folds = [f for f in range(FOLDS) if ("kernel", index, f) in tally]
+        return {f: self._witness(index, solved, w) for f, w in zip(folds, solved.witnesses(ridge), strict=True)}
+
+    def best_witness(self, relabellings: Relabellings) -> LandmarkWitness | None:
+        """Of the first labelling, the kernel and ridge that were loudest on folds left out, learned from all rows."""
+        tally, rows = self.passed(relabellings), len(self.rows)
+        solved = [self._solved(index, tally, first=True) for index in range(len(self.kernels))]
+        square = tally["square"][:1]
+        loud = [(s.judged(r, square, rows)[0], i, r) for i, s in enumerate(solved) for r in s.ridges]
+        if not loud:
+            return None
+        _, index, ridge = max(loud)
+        return self._witness(index, solved[index], solved[index].whole_witness(ridge))
+
+    def _witness(self, index: int, solved: Solved, coefficients: Matrix) -> LandmarkWitness:
+        """From coefficients of the features around their mean."""
+        kernel, w = self.kernels[index], coefficients[:, 0]
+        offset = float((kernel.centre + solved.mean) @ w)
+        return LandmarkWitness(kernel.kernel, self.landmarks, kernel.mapped.whitening @ w, offset)
+
+    def evidence(self, hearing: Hearing, relabellings: Relabellings) -> Values | None:
+        """Witness value of every row, learned without its fold: a second pass, for the loudest witness only."""
+        if hearing.learned is None:
+            return None
+        values, parts = np.empty(len(self.rows)), self._parts()
+
+        def said(part: Ids) -> Values:
+            witness: LandmarkWitness = hearing.learned[int(self.fold[part[0]])]
+            return witness.values(self.rows.take(part))
+
+        for part, found in zip(parts, in_turn(said, parts, "evaluating the loudest witness"), strict=True):
+            values[part] = found
         return values
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
-    """One kernel's sums, centred: the principal axes of all rows, and the parts of the folds."""
+class LandmarkWitness:
+    """``sum_i coefficients_i k(landmark_i, z) - offset``."""
 
-    mean: Values
-    values: Values
-    projected: Matrix  # contrasts along the principal axes: (r, columns)
-    freedoms: list[float]
-    shrinkages: list[Values]
-    scatters: list[Matrix]
-    contrasts: list[Matrix]
-    shares: list[float]  # of each fold in the weight
+    kernel: Kernel
+    landmarks: Matrix
+    coefficients: Values
+    offset: float
 
-    @classmethod
-    def of(cls, folds: Sequence[Sums], ridges: RidgeGrid, rows: int) -> Solved:
-        """From the sums of the folds."""
-        weight = sum(f.weight for f in folds)
-        mean = np.sum([f.total for f in folds], axis=0) / weight
-        centred = [f.centred(mean) for f in folds]
-        scatters, contrasts = [s for s, _ in centred], [c for _, c in centred]
-        w, axes = np.linalg.eigh(np.sum(scatters, axis=0))
-        keep = w > _RANK * max(w[-1], 0.0)
-        projected = axes[:, keep].T @ np.sum(contrasts, axis=0) / np.sqrt(w[keep])[:, None]
-        freedoms, shrinkages = ridges.grid(w[keep], rows)
-        return cls(
-            mean, w[keep], projected, freedoms, shrinkages, scatters, contrasts, [f.weight / weight for f in folds]
-        )
-
-    @property
-    def ridges(self) -> list[float]:
-        return [float(self.values[-1] * (1 - s[-1]) / s[-1]) for s in self.shrinkages]
-
-    @property
-    def contrast(self) -> Matrix:
-        return np.asarray(np.sum(self.contrasts, axis=0))
-
-    def witnesses(self, ridge: float) -> list[Matrix]:
-        """Coefficients learned without each fold, for every labelling: (r, columns) each."""
-        whole, contrast = np.sum(self.scatters, axis=0), self.contrast
-        return [
-            np.linalg.solve(whole - s + ridge * (1 - share) * np.eye(len(s)), contrast - c)
-            for s, c, share in zip(self.scatters, self.contrasts, self.shares, strict=True)
-        ]
-
-    def judged(self, ridge: float, square: Values, rows: int) -> Values:
-        """Signal-to-noise ratio on the folds that did not learn: (columns,)."""
-        parts = list(zip(self.witnesses(ridge), self.scatters, self.contrasts, strict=True))
-        signal = np.sum([np.einsum("ij,ij->j", w, c) for w, _, c in parts], axis=0)
-        noise = np.sum([np.einsum("ij,ij->j", w, s @ w) for w, s, _ in parts], axis=0)
-        return signal_to_noise(signal / rows, noise * square / rows**2)
+    def values(self, z: FloatArray) -> Values:
+        """One for each row."""
+        k = kernel_matrix(self.kernel, Pairs(z, self.landmarks))
+        return np.asarray(k @ self.coefficients - self.offset)
 
 
 def linear_rows(sums: Sums, name: str, rows: int) -> tuple[tuple[Row, ...], Matrix]:

@@ -86,7 +86,8 @@ class FeatureMap:
 
     def features(self, pairs: Pairs) -> Matrix:
         """Features of the rows ``pairs.a``, where ``pairs.b`` are the landmarks: (rows, rank)."""
-        return np.asarray(kernel_matrix(self.kernel, pairs) @ self.whitening)
+        k = kernel_matrix(self.kernel, pairs)
+        return np.asarray(k @ self.whitening.astype(k.dtype, copy=False))
 
     def rotated(self, rotation: Matrix) -> FeatureMap:
         """The same features times a matrix."""

@@ -63,6 +63,7 @@ class Hearing:
     rows: tuple[Row, ...]
     scores: Values  # how loud each row was, on the scale of its family
     together: Values  # what the families say together, for every labelling, the observed one first
+    learned: Any = None  # the loudest left-out witness, where it was learned in folds
 
     def loudest(self, family: str) -> tuple[int, float]:
         """Which statistic of a family was loudest, and its score."""
