@@ -1,6 +1,6 @@
 """The test without a split in one pass over any number of rows: K folds in place of single rows left out.
 
-Few features of each kernel (:mod:`tellapart.inference.landmarks`, from a random part of the rows) turn everything into
+Few features of each kernel (:mod:`tellapart.landmarks`, from a random part of the rows) turn everything into
 sums over rows. For fold f and labelling b the pass adds up the scatter ``S_f`` of the features, which does not know
 labels, and their contrast ``d_fb``. The witness of labelling b learned without fold f, judged on fold f, then needs
 no row:
@@ -28,7 +28,6 @@ from tellapart._progress import progress
 from tellapart._threads import side_by_side
 from tellapart.inference.columns import RankMap, column_rows, pair_features
 from tellapart.inference.exchange import Exchange, Relabellings
-from tellapart.inference.landmarks import FeatureMap, captured_words, pivots
 from tellapart.inference.leave_one_out import RidgeGrid, quadratic_rows, signal_to_noise
 from tellapart.inference.voices import (
     LINEAR_FREEDOMS,
@@ -40,6 +39,7 @@ from tellapart.inference.voices import (
 )
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, concluded
 from tellapart.kernels import Energy, Kernel
+from tellapart.landmarks import FeatureMap, captured_words, pivots
 from tellapart.pairs import Pairs, column_spreads
 
 Values = NDArray[np.float64]
