@@ -22,6 +22,7 @@ from tellapart._progress import progress
 from tellapart.samples import Samples
 from tellapart.witness.criterion import Power, PowerCriterion
 from tellapart.witness.modules import (
+    Adam,
     NetworkFeatures,
     Scaling,
     autocast,
@@ -258,34 +259,6 @@ class Modules:
         return self.modules
 
 
-class Adam:
-    """Adam (Kingma, Ba 2015) on all tensors as one vector, which for small modules is several times as fast."""
-
-    def __init__(self, tensors: Sequence[Tensor], learning_rate: float) -> None:
-        kinds = {(t.dtype, t.device) for t in tensors}
-        if len(kinds) != 1:
-            raise TypeError(f"`module` must have parameters of one type on one device, got {sorted(map(str, kinds))}.")
-        self.learning_rate, self.count = learning_rate, 0
-        self.values = torch.cat([t.detach().reshape(-1) for t in tensors])
-        self.gradients, self.mean, self.square = (torch.zeros_like(self.values) for _ in range(3))
-        start = 0
-        for t in tensors:  # each becomes a view into the vector, and its gradient one into the vector of gradients
-            part = slice(start, start + t.numel())
-            t.data, t.grad = self.values[part].view(t.shape), self.gradients[part].view(t.shape)
-            start = part.stop
-
-    @torch.no_grad()
-    def step(self) -> None:
-        """One step along the gradients that have gathered, which are then forgotten."""
-        self.count += 1
-        self.mean.lerp_(self.gradients, 1 - 0.9)
-        self.square.mul_(0.999).addcmul_(self.gradients, self.gradients, value=1 - 0.999)
-        root = math.sqrt(1 - 0.999**self.count)  # of what the average of squares still lacks
-        size = self.learning_rate * root / (1 - 0.9**self.count)
-        self.values.addcdiv_(self.mean, self.square.sqrt().add_(1e-8 * root), value=-size)
-        self.gradients.zero_()
-
-
 class KernelTraining:
     """Adam on -J for T trainings, keeping the best state of each."""
 
@@ -321,10 +294,21 @@ class KernelTraining:
         except KeyboardInterrupt:
             ended = "interrupted"
             interrupts.keep_best(what)
+        self._refuse_hopeless()
         with torch.no_grad():
             for t, best in zip(self.state, self.best, strict=True):
                 t.copy_(best)
         return History(tuple(self.steps), ended, kept=int(np.nanargmin([step.loss for step in self.steps])))
+
+    def _refuse_hopeless(self) -> None:
+        """Say so if a training never had a finite J: there is no best state to keep."""
+        lost = int((~torch.isfinite(self.best_j)).sum())
+        if lost:
+            raise ValueError(
+                f"`module` must return finite numbers, but the power of {lost} of {len(self.best_j)} kernels was NaN "
+                "or infinite whenever it was looked at. Look at what it returns in train() and in eval() mode, or lower "
+                "the learning rate."
+            )
 
     def _said(self) -> str:
         last = self.steps[-1]
