@@ -306,8 +306,7 @@ class KernelTraining:
         if lost:
             raise ValueError(
                 f"`module` must return finite numbers, but the power of {lost} of {len(self.best_j)} kernels was NaN "
-                "or infinite whenever it was looked at. Look at what it returns in train() and in eval() mode, or lower "
-                "the learning rate."
+                "or infinite at every look. See what it returns in train() and in eval() mode, or lower the rate."
             )
 
     def _said(self) -> str:
