@@ -162,6 +162,16 @@ def test_named_lines_are_run_again_and_the_others_stay(tmp_path):
     assert f"{costs['all']:.0f} CPU seconds in all" in done.stdout
 
 
+def test_lines_and_points_that_are_not_new_stay():
+    def made(**lines):
+        return {"lines": [{"line": n, "points": [{"x": x, "rate": r} for x, r in ps]} for n, ps in lines.items()]}
+
+    before = made(a=[(1, 0.1), (2, 0.1), (4, 0.1)], b=[(1, 0.1)])
+    after = summary.with_kept_lines(made(a=[(2, 0.2), (3, 0.2)], c=[(1, 0.2)]) | {"title": "new"}, before)
+    assert after["lines"] == made(a=[(1, 0.1), (2, 0.2), (3, 0.2), (4, 0.1)], b=[(1, 0.1)], c=[(1, 0.2)])["lines"]
+    assert after["title"] == "new"
+
+
 def test_a_line_that_is_not_declared_is_named(tmp_path):
     done = subprocess.run(
         command(tmp_path, "--lines", "u"), cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
