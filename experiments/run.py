@@ -64,6 +64,7 @@ def run(declared: Declared, experiments: list[Experiment], out: Path, options: a
         values, seconds = compute(declared, tasks, kept, options.processes)
     except KeyboardInterrupt:
         sys.exit("\nstopped; what is done is kept, and the same command goes on from there")
+    values, seconds = ({task: found[task] for task in tasks} for found in (values, seconds))
     summaries = []
     for e in experiments:
         summary, path = summarised(e, values, options.quick), out / f"{e.name}.json"
@@ -72,7 +73,7 @@ def run(declared: Declared, experiments: list[Experiment], out: Path, options: a
         path.write_text(json.dumps(summary, indent=1) + "\n")
         summaries.append(summary)
     report(summaries)
-    costs = spent({task: seconds[task] for task in tasks})
+    costs = spent(seconds)
     (out / "cpu_seconds.json").write_text(json.dumps(costs, indent=1) + "\n")
     print(f"\n{costs['all']:.0f} CPU seconds in all.")
 
