@@ -53,7 +53,7 @@ def names(declared: Declared) -> str:
 
 
 def run(declared: Declared, experiments: list[Experiment], out: Path, options: argparse.Namespace) -> None:
-    """Do what is not done yet and write a JSON file for each experiment."""
+    """Do what is not done yet and write a JSON file for each experiment, and one of what it all cost."""
     kept = Kept(options.cache / "trials.jsonl", declared)
     tasks = [
         task
@@ -73,6 +73,8 @@ def run(declared: Declared, experiments: list[Experiment], out: Path, options: a
         path.write_text(json.dumps(summary, indent=1) + "\n")
         summaries.append(summary)
     report(summaries)
+    if not tasks:
+        return
     costs = spent(seconds)
     (out / "cpu_seconds.json").write_text(json.dumps(costs, indent=1) + "\n")
     print(f"\n{costs['all']:.0f} CPU seconds in all.")
