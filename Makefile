@@ -25,6 +25,7 @@ report-check: .venv/dev  ## tests of the report, in headless Chromium where ther
 bench: .venv/dev  ## measure speed, and how it grows; writes benchmarks/results/*.json
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.speed
 	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.classic
+	env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(PY) -m benchmarks.nystrom
 	env -u OPENBLAS_CORETYPE $(PY) -m benchmarks.growth
 
 league: .venv/dev  ## power beside other tests on the same draws, hours; stops and resumes

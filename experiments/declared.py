@@ -320,6 +320,7 @@ BENCHMARKS = (
         fresh=partial(liu_fresh, False),
         rows=liu_rows,
         most=Trials(1000, 40),
+        quick_xs=(10, 20, 30),
     ),
     Experiment(
         "liu_type_one",
@@ -343,7 +344,7 @@ BENCHMARKS = (
         BENCHMARK_ON_HIGGS,
         fresh=partial(higgs_fresh, False),
         rows=higgs_rows,
-        most=Trials(100, 20),
+        most=Trials(100, 10),
         quick_xs=(500, 1000),
         chunk=5,
         needs=HIGGS,
@@ -385,6 +386,7 @@ COST = Experiment(
     rows=twice,
     measure="seconds",
     most=Trials(9, 3),
+    quick_xs=(100, 400, 1000, 2000),
     chunk=1,
 )
 

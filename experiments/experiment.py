@@ -27,7 +27,7 @@ class Trials:
         return self.quick if quick else self.full
 
 
-CHEAP, DEAR = Trials(1000, 100), Trials(400, 40)
+CHEAP, DEAR = Trials(1000, 100), Trials(400, 20)
 
 
 @dataclass(frozen=True)

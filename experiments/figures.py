@@ -30,7 +30,7 @@ def draw_experiment(summary: dict, path: Path) -> None:
     xs = sorted({p["x"] for line in summary["lines"] for p in line["points"]})
     fixed = [line for line in summary["lines"] if line["line"] in FIXED]
     others = [line for line in summary["lines"] if line["line"] not in FIXED]
-    names = list(dict.fromkeys(map(panel_of, others)))
+    names = list(dict.fromkeys(map(panel_of, others or fixed)))
     figure, panels = plt.subplots(len(names), figsize=(8.6, 4.6 * len(names)), layout="constrained", squeeze=False)
     for name, axes in zip(names, panels[:, 0], strict=True):
         lines = [line for line in others if panel_of(line) == name] + fixed

@@ -1,5 +1,7 @@
 """Runs the declared experiments: ``python -m experiments.run [--quick] [--processes 2] [--only NAME ...]``.
 
+``--lines`` runs some methods only, ``--at`` some places on the axis; the other lines stay as they were.
+
 Stop it and start it again at will: what is done is kept under experiments/cache. See ``experiments/trials.py``.
 """
 
@@ -14,7 +16,7 @@ from pathlib import Path
 from benchmarks.power.real import folder
 from experiments.experiment import Experiment
 from experiments.figures import draw_blobs, draw_experiment
-from experiments.summary import report, summarised, tables
+from experiments.summary import report, spent, summarised, tables, with_kept_lines
 from experiments.trials import HERE, Declared, Kept, compute, tasks_of
 
 
@@ -26,7 +28,9 @@ def main() -> None:
     out = options.out or HERE / "results" / ("quick" if options.quick else ".")
     out.mkdir(parents=True, exist_ok=True)
     if not options.draw:
-        run(declared, chosen(declared, options.only), out, options)
+        experiments = chosen(declared, options.only)
+        refuse_unknown_lines(experiments, options.lines)
+        run(declared, experiments, out, options)
     draw(declared, out)
 
 
@@ -49,16 +53,39 @@ def names(declared: Declared) -> str:
 
 
 def run(declared: Declared, experiments: list[Experiment], out: Path, options: argparse.Namespace) -> None:
-    """Do what is not done yet and write a JSON file for each experiment."""
+    """Do what is not done yet and write a JSON file for each experiment, and one of what it all cost."""
     kept = Kept(options.cache / "trials.jsonl", declared)
+    tasks = [
+        task
+        for task in tasks_of(experiments, options.quick)
+        if task.line in (options.lines or [task.line]) and task.x in (options.at or [task.x])
+    ]
     try:
-        values = compute(declared, tasks_of(experiments, options.quick), kept, options.processes)
+        values, seconds = compute(declared, tasks, kept, options.processes)
     except KeyboardInterrupt:
         sys.exit("\nstopped; what is done is kept, and the same command goes on from there")
-    summaries = [summarised(e, values, options.quick) for e in experiments]
-    for summary in summaries:
-        (out / f"{summary['experiment']}.json").write_text(json.dumps(summary, indent=1) + "\n")
+    values, seconds = ({task: found[task] for task in tasks} for found in (values, seconds))
+    summaries = []
+    for e in experiments:
+        summary, path = summarised(e, values, options.quick), out / f"{e.name}.json"
+        if (options.lines or options.at) and path.exists():
+            summary = with_kept_lines(summary, json.loads(path.read_text()))
+        path.write_text(json.dumps(summary, indent=1) + "\n")
+        summaries.append(summary)
     report(summaries)
+    if not tasks:
+        return
+    costs = spent(seconds)
+    (out / "cpu_seconds.json").write_text(json.dumps(costs, indent=1) + "\n")
+    print(f"\n{costs['all']:.0f} CPU seconds in all.")
+
+
+def refuse_unknown_lines(experiments: list[Experiment], lines: list[str]) -> None:
+    known = {line.name: None for e in experiments for line in e.lines}
+    if unknown := [name for name in lines if name not in known]:
+        sys.exit(
+            f"--lines must name lines of these experiments, got {', '.join(unknown)}. There are {'; '.join(known)}."
+        )
 
 
 def draw(declared: Declared, out: Path) -> None:
@@ -77,6 +104,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few trials, in minutes, into results/quick")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these experiments")
+    parser.add_argument(
+        "--lines", nargs="*", default=[], metavar="NAME", help="only these lines; the others stay as they are in --out"
+    )
+    parser.add_argument("--at", nargs="*", type=float, default=[], metavar="X", help="only these places on the axis")
     parser.add_argument("--draw", action="store_true", help="only draw pictures and tables again from the JSON files")
     parser.add_argument("--data", help="folder of the real samples (default: TELLAPART_DATA, else ../shared/data)")
     parser.add_argument("--declared", default="experiments.declared", help="module with the experiments")

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.machine import machine
 from experiments.experiment import Experiment, Line
-from experiments.trials import Task, Values
+from experiments.trials import Seconds, Task, Values
 
 LEVEL = 0.05
 FAR = 3.0  # standard errors
@@ -23,13 +23,15 @@ def authors() -> dict:
 
 
 def summarised(experiment: Experiment, values: Values, quick: bool) -> dict:
+    """Every line of which there are values."""
     lines = []
     for line in experiment.lines:
         points = []
         for x in experiment.points(line, quick):
             starts = range(0, experiment.trials(line, quick), experiment.chunk)
-            found = [v for s in starts for v in values[Task(experiment.name, line.name, float(x), s)]]
-            points.append(point(x, found, experiment, line))
+            tasks = [Task(experiment.name, line.name, float(x), s) for s in starts]
+            if all(task in values for task in tasks):
+                points.append(point(x, [v for task in tasks for v in values[task]], experiment, line))
         about = {"line": line.name, "panel": line.panel, "authors_method": line.authors, "across": line.across}
         lines.append(about | {"points": points})
     return {
@@ -45,6 +47,29 @@ def summarised(experiment: Experiment, values: Values, quick: bool) -> dict:
         "machine": machine(),
         "lines": [line for line in lines if line["points"]],
     }
+
+
+def with_kept_lines(summary: dict, before: dict) -> dict:
+    """The summary among the lines and points that were there before and are not in it."""
+    new, old = ({line["line"]: line for line in s["lines"]} for s in (summary, before))
+    lines = [with_kept_points(new.get(name), old.get(name)) for name in dict.fromkeys([*old, *new])]
+    return summary | {"lines": lines}
+
+
+def with_kept_points(new: dict | None, old: dict | None) -> dict:
+    """One line of which some points are new."""
+    known = {p["x"]: p for line in (old, new) if line for p in line["points"]}
+    return (new or old or {}) | {"points": [known[x] for x in sorted(known)]}
+
+
+def spent(seconds: Seconds) -> dict:
+    """CPU seconds of every line, of every experiment, and of all together."""
+    by_line: dict[str, dict[str, float]] = {}
+    for task, took in sorted(seconds.items()):
+        lines = by_line.setdefault(task.experiment, {})
+        lines[task.line] = round(lines.get(task.line, 0.0) + took, 2)
+    by_experiment = {name: round(sum(lines.values()), 1) for name, lines in by_line.items()}
+    return {"all": round(sum(by_experiment.values()), 1), "experiments": by_experiment, "lines": by_line}
 
 
 def point(x: float, found: list, experiment: Experiment, line: Line) -> dict:

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cache
@@ -50,6 +50,7 @@ class Task(NamedTuple):
 
 
 Values = dict[Task, list]  # what each trial of a chunk said: a p-value, several p-values, or seconds
+Seconds = dict[Task, float]  # CPU seconds that a chunk took
 
 
 def tasks_of(experiments: Iterable[Experiment], quick: bool) -> list[Task]:
@@ -138,7 +139,7 @@ class Kept:
     path: Path
     declared: Declared
 
-    def read(self) -> tuple[Values, dict[Task, float]]:
+    def read(self) -> tuple[Values, Seconds]:
         """Values and seconds of chunks that the same declaration and the same code have done before."""
         values, seconds = {}, {}
         for text in self.path.read_text().splitlines() if self.path.exists() else []:
@@ -192,8 +193,11 @@ class Clock:
         sys.stderr.flush()
 
 
-def compute(declared: Declared, tasks: list[Task], kept: Kept, processes: int) -> Values:
-    """All values of the tasks: those that are kept, and the others by doing them. Seconds are taken one by one."""
+def compute(declared: Declared, tasks: list[Task], kept: Kept, processes: int) -> tuple[Values, Seconds]:
+    """All values of the tasks, and what they cost: those that are kept, and the others by doing them.
+
+    Where seconds are what is measured, they are taken one by one.
+    """
     values, seconds = kept.read()
     missing = [task for task in tasks if task not in values]
     timed = [task for task in missing if declared.find(task)[0].measure == "seconds"]
@@ -202,11 +206,18 @@ def compute(declared: Declared, tasks: list[Task], kept: Kept, processes: int) -
             clock = Clock(at_once)
             for task, took in seconds.items():
                 clock.learn(task, took)
-            in_processes(declared, batch, kept, values, clock)
-    return values
+
+            def keep(task: Task, found: list, took: float) -> None:
+                kept.add(task, found, took)
+                values[task], seconds[task] = found, took
+
+            in_processes(declared, batch, keep, clock)
+    return values, seconds
 
 
-def in_processes(declared: Declared, tasks: list[Task], kept: Kept, values: Values, clock: Clock) -> None:
+def in_processes(
+    declared: Declared, tasks: list[Task], done_with: Callable[[Task, list, float], None], clock: Clock
+) -> None:
     """Two chunks wait for each process, so that an interruption loses no more than what is being done."""
     context = multiprocessing.get_context("spawn")
     waiting, queue, left = set(), iter(tasks), dict.fromkeys(tasks)
@@ -219,8 +230,7 @@ def in_processes(declared: Declared, tasks: list[Task], kept: Kept, values: Valu
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
                     task, found, seconds = future.result()
-                    values[task] = found
-                    kept.add(task, found, seconds)
+                    done_with(task, found, seconds)
                     clock.learn(task, seconds)
                     clock.worked += seconds
                     del left[task]

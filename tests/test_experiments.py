@@ -140,7 +140,49 @@ def test_processes_do_not_change_what_is_found(tmp_path):
     rates = [e for e in PRESENT if e.name == "small_null"]
     here = values_of(tmp_path / "here", True, rates)
     there = compute(SMALL, tasks_of(rates, True), Kept(tmp_path / "there" / "trials.jsonl", SMALL), 2)
-    assert here == there
+    assert here == there[0]
+    assert there[1].keys() == here.keys()
+
+
+def test_named_lines_are_run_again_and_the_others_stay(tmp_path):
+    run(tmp_path, "--quick")
+    path = tmp_path / "out" / "small_power.json"
+    before = json.loads(path.read_text())
+    for line in before["lines"]:
+        for p in line["points"]:
+            p["rate"] = -1.0
+    before["lines"] = [line for line in before["lines"] if line["line"] != "sets"]
+    path.write_text(json.dumps(before))
+    done = run(tmp_path, "--quick", "--lines", "t", "sets")
+    after = {line["line"]: [p["rate"] for p in line["points"]] for line in json.loads(path.read_text())["lines"]}
+    assert list(after) == ["t", "slow", "few rows", "all rows", "sets"]
+    assert all((rate >= 0) == (name in ("t", "sets")) for name, rates in after.items() for rate in rates)
+    costs = json.loads((tmp_path / "out" / "cpu_seconds.json").read_text())
+    assert set(costs["lines"]["small_power"]) == {"t", "sets"}
+    assert f"{costs['all']:.0f} CPU seconds in all" in done.stdout
+
+
+def test_lines_and_points_that_are_not_new_stay():
+    def made(**lines):
+        return {"lines": [{"line": n, "points": [{"x": x, "rate": r} for x, r in ps]} for n, ps in lines.items()]}
+
+    before = made(a=[(1, 0.1), (2, 0.1), (4, 0.1)], b=[(1, 0.1)])
+    after = summary.with_kept_lines(made(a=[(2, 0.2), (3, 0.2)], c=[(1, 0.2)]) | {"title": "new"}, before)
+    assert after["lines"] == made(a=[(1, 0.1), (2, 0.2), (3, 0.2), (4, 0.1)], b=[(1, 0.1)], c=[(1, 0.2)])["lines"]
+    assert after["title"] == "new"
+
+
+def test_a_line_that_is_not_declared_is_named(tmp_path):
+    done = subprocess.run(
+        command(tmp_path, "--lines", "u"), cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "--lines must name lines of these experiments, got u. There are t; slow" in done.stderr
+
+
+def test_seconds_add_up():
+    costs = summary.spent({Task("a", "t", 1.0, 0): 1.25, Task("a", "t", 2.0, 0): 0.5, Task("b", "t", 1.0, 0): 2.0})
+    assert costs == {"all": 3.8, "experiments": {"a": 1.8, "b": 2.0}, "lines": {"a": {"t": 1.75}, "b": {"t": 2.0}}}
 
 
 def test_what_is_kept_counts_only_for_the_same_declaration_and_code(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from tellapart import (
     FromEstimator,
     Mean,
     Normal,
+    Nystrom,
     Permutation,
     Saddlepoint,
     Select,
@@ -55,6 +56,7 @@ PLAIN = {
         [Linear()], folds=[(range(0, 35, 2), range(1, 35, 2)), (range(1, 35, 2), np.arange(0, 35, 2))]
     ),
     "fisher": Fisher(),
+    "few centres": Nystrom(Gaussian(0.5), [1e-2, 1.0], 20),
     "fisher without ridge": Fisher(Gaussian("median") * Linear(), ridge=np.inf, covariance="printed"),
     "mean": Mean(Laplace(np.float32(2))),
 }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tellapart.procedure import power, sample_size, witness_test
     from tellapart.witness.estimator import FromEstimator
     from tellapart.witness.fisher import Fisher, Mean
+    from tellapart.witness.nystrom import Nystrom
     from tellapart.witness.optimised import OptimisedKernel
     from tellapart.witness.select import Select
 
@@ -43,6 +44,7 @@ __all__ = [
     "FromEstimator",
     "Mean",
     "Normal",
+    "Nystrom",
     "OptimisedKernel",
     "Permutation",
     "Prequential",
@@ -79,6 +81,7 @@ _HOMES = {
     "procedure": ("power", "sample_size", "witness_test"),
     "witness.estimator": ("FromEstimator",),
     "witness.fisher": ("Fisher", "Mean"),
+    "witness.nystrom": ("Nystrom",),
     "witness.optimised": ("OptimisedKernel",),
     "witness.select": ("Select",),
 }

@@ -17,13 +17,14 @@ from tellapart.witness import (
     fisher,
     locations,
     network,
+    nystrom,
     optimised,
     select,
     training,
 )
 
 _NULLS = (null, hotelling, leave_one_out, refit, prequential)
-_LEARNERS = (fisher, select, optimised, locations, estimator, training, deep_kernel, network)
+_LEARNERS = (fisher, select, nystrom, optimised, locations, estimator, training, deep_kernel, network)
 _MODULES = (kernels, *_NULLS, *_LEARNERS)
 _KNOWN = {
     cls.__name__: cls

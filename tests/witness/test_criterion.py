@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import oracles
 from tellapart.witness.criterion import PowerCriterion
+from tellapart.witness.kernel_training import Widths
 
 SIZES = [(9, 9), (7, 12), (2, 3)]
 FLOOR = 1e-3
@@ -43,10 +44,10 @@ def power_of_matrix(k, n, floor):
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_j_and_snr_agree_with_loops_to_nine_digits(n, m):
     zs, w = coordinates(n, m), weights()
-    power = PowerCriterion(n, m, FLOOR)(zs, w)
+    found_j, found_snr = PowerCriterion(n, m, FLOOR).values(zs, w)
     for t, k in enumerate(matrices(zs, w).detach().numpy()):
         j, snr = oracles.power_by_loops(k, n, FLOOR)
-        assert_allclose([power.j[t], power.snr[t]], [j, snr], rtol=1e-9)
+        assert_allclose([found_j[t], found_snr[t]], [j, snr], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "m"), SIZES)
@@ -63,25 +64,22 @@ def test_the_gradient_is_that_of_autograd(n, m):
 def test_values_alone_are_the_same_values():
     zs, w = coordinates(8, 5), weights()
     criterion = PowerCriterion(8, 5)
-    power = criterion(zs, w)
-    j, snr = criterion.values(zs, w)
-    assert torch.equal(j, power.j)
-    assert torch.equal(snr, power.snr)
+    assert torch.equal(criterion.values(zs, w)[0], criterion(zs, w).j)
 
 
 @pytest.mark.parametrize(("n", "m"), [(10, 10), (6, 15)])
 def test_the_biased_j_is_the_signal_to_noise_ratio_over_root_two(n, m):
     """The paper: ``J = SNR / sqrt 2``. The unbiased MMD leaves out the diagonal; put it back and take no floor."""
     zs, w = coordinates(n, m), weights()
-    power = PowerCriterion(n, m, floor=0.0)(zs, w)
+    j, snr = PowerCriterion(n, m, floor=0.0).values(zs, w)
     for t, k in enumerate(matrices(zs, w).detach().numpy()):
         h = k[:, :n].mean(axis=1) - k[:, n:].mean(axis=1)
         c = n / (n + m)
         sigma = np.sqrt(2 * (h[:n].var() / c + h[n:].var() / (1 - c)))
         biased = (h[:n].mean() - h[n:].mean()) / sigma
         left_out = (1 - (k[:n, :n].sum() - n) / (n * (n - 1))) / n + (1 - (k[n:, n:].sum() - m) / (m * (m - 1))) / m
-        assert_allclose(power.j[t], biased - left_out / sigma, rtol=1e-9)
-        assert_allclose(power.snr[t] / np.sqrt(2), biased, rtol=1e-9)
+        assert_allclose(j[t], biased - left_out / sigma, rtol=1e-9)
+        assert_allclose(snr[t] / np.sqrt(2), biased, rtol=1e-9)
 
 
 def test_the_paired_variance_is_ours_less_the_covariance_of_the_pairs():
@@ -127,3 +125,27 @@ def test_identical_rows_have_no_power():
     power = PowerCriterion(5, 5)([torch.ones(1, 10, 3)], torch.ones(1, 1))
     assert float(power.j) == pytest.approx(0.0, abs=1e-2)
     assert torch.equal(power.coordinates[0], torch.zeros(1, 10, 3))
+
+
+@pytest.mark.parametrize("per_column", [False, True])
+@pytest.mark.parametrize("parts", ["features and rows", "with a share", "features", "rows"])
+def test_widths_and_features_get_the_gradient_of_autograd(parts, per_column):
+    n, m = 6, 8
+    rows, features = coordinates(n, m, columns=(3, 5))
+    rows = rows.detach()
+    wide = rows.shape[2] if per_column else 1
+    by_features = torch.zeros(3, 1, 1, dtype=torch.float64).requires_grad_() if parts != "rows" else None
+    by_rows = torch.full((3, 1, wide), 0.3, dtype=torch.float64).requires_grad_() if parts != "features" else None
+    share = torch.tensor([0.5, -1.0, 0.1], dtype=torch.float64).requires_grad_() if parts == "with a share" else None
+    widths, given = Widths(by_features, by_rows, share), features if parts != "rows" else None
+    learned = widths.learned() + ([features] if given is not None else [])
+    j = power_of_matrix(matrices(widths.coordinates(rows, given), widths.weights(rows)), n, FLOOR)
+    expected = torch.autograd.grad(-j.sum(), learned)
+    for t in widths.learned():
+        t.grad = torch.zeros_like(t)
+    with torch.no_grad():
+        z = widths.coordinates(rows, given)
+        by_feature = widths.pull(z, PowerCriterion(n, m, FLOOR)(z, widths.weights(rows)), rows.shape[2])
+    found = [t.grad for t in widths.learned()] + ([by_feature] if given is not None else [])
+    for gradient, wanted in zip(found, expected, strict=True):
+        assert_allclose(gradient, wanted, rtol=1e-9, atol=1e-12)

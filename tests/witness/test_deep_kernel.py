@@ -1,6 +1,7 @@
 """Deep kernels: what is learned, that it can be repeated, that it can be stopped, and what is refused."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from tellapart.deep import DeepFeatureKernel, DeepKernel, LearnedKernel, Optimis
 from tellapart.kernels import Features, Gaussian
 from tellapart.samples import Samples, as_samples
 from tellapart.witness import training as training_module
-from tellapart.witness.kernel_training import Adam
+from tellapart.witness.modules import Adam
 
 SHORT = Training(epochs=30, learning_rate=2e-3)
 LEARNERS = {
@@ -214,6 +215,20 @@ def test_a_checkpoint_is_where_a_training_begins(as_file, tmp_path):
     assert_allclose(second.features(samples().x), first.features(samples().x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("content", ["a whole module", "a list", "text", None])
+def test_a_checkpoint_that_holds_no_weights_is_refused(content, tmp_path):
+    path = tmp_path / "checkpoint.pt"
+    if content == "text":
+        path.write_text("hello")
+    elif content is not None:
+        torch.save(nn.Linear(2, 3) if content == "a whole module" else [1.0, 2.0], path)
+    given = 5 if content is None else path
+    with pytest.raises(
+        ValueError, match=r"`checkpoint` must be a dict of weights or a file that holds one, got [^\n]*$"
+    ):
+        learned(DeepKernel(checkpoint=given, training=SHORT))
+
+
 def test_a_checkpoint_of_another_architecture_is_refused():
     state = learned(DeepKernel(small, training=SHORT)).features.module.state_dict()
     with pytest.raises(ValueError, match=r"`checkpoint` must hold the weights of `module`, got those of another arch"):
@@ -378,3 +393,21 @@ def test_adam_on_one_vector_takes_the_steps_of_torch():
         reference.zero_grad()
     for found, expected in zip(ours, theirs, strict=True):
         assert_allclose(found.detach(), expected.detach(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("many", [1, 2])
+def test_a_module_that_never_has_a_finite_power_is_refused(many):
+    """Finite before the training, and never again."""
+
+    class Fades(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.calls = nn.Linear(2, 3), 0
+
+        def forward(self, rows):
+            self.calls += 1
+            return self.layer(rows) * (1.0 if self.calls == 1 else math.nan)
+
+    trains = [samples(seed=seed) for seed in range(many)]
+    with pytest.raises(ValueError, match=f"`module` must return finite numbers, .* {many} of {many} kernels"):
+        DeepKernel(lambda columns: Fades(), training=SHORT).learn_kernels(trains, np.random.default_rng(0))

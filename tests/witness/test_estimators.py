@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
-from tellapart import Fisher, FromEstimator, Mean, Permutation, Saddlepoint, Select, snr, witness_test
+from tellapart import Fisher, FromEstimator, Mean, Nystrom, Permutation, Saddlepoint, Select, snr, witness_test
 from tellapart.kernels import BandwidthGrid, Gaussian, Laplace, Linear
 from tellapart.samples import Samples
 from tellapart.witness import snr_scorer
@@ -47,7 +47,9 @@ def two_samples(n=60, m=50, shift=1.5):
 
 @pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize("learner", [Mean(), Fisher(), Select(), FromEstimator(LogisticRegression())], ids=name_of)
+@pytest.mark.parametrize(
+    "learner", [Mean(), Fisher(), Select(), Nystrom(), FromEstimator(LogisticRegression())], ids=name_of
+)
 def test_scikit_learn_conventions(learner):
     check_estimator(learner)
 
@@ -84,7 +86,9 @@ def test_unknown_parameters_are_refused():
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (-1, 1), ("after", "before"), (False, True), (3, 7)])
-@pytest.mark.parametrize("learner", [Mean(), Fisher(), Select(), FromEstimator(LogisticRegression())], ids=name_of)
+@pytest.mark.parametrize(
+    "learner", [Mean(), Fisher(), Select(), Nystrom(), FromEstimator(LogisticRegression())], ids=name_of
+)
 def test_the_greater_label_is_the_first_sample(learner, labels):
     Z, y = labelled()
     named = np.array(labels)[y]

@@ -1,6 +1,6 @@
 """The test without a split in one pass over any number of rows: K folds in place of single rows left out.
 
-Few features of each kernel (:mod:`tellapart.inference.landmarks`, from a random part of the rows) turn everything into
+Few features of each kernel (:mod:`tellapart.landmarks`, from a random part of the rows) turn everything into
 sums over rows. For fold f and labelling b the pass adds up the scatter ``S_f`` of the features, which does not know
 labels, and their contrast ``d_fb``. The witness of labelling b learned without fold f, judged on fold f, then needs
 no row:
@@ -32,7 +32,6 @@ from tellapart._arrays import FloatArray
 from tellapart._threads import added_up, in_turn, side_by_side
 from tellapart.inference.columns import DEGREES, RankMap, RankTable, column_rows
 from tellapart.inference.exchange import Exchange, Relabellings
-from tellapart.inference.landmarks import FeatureMap, captured_words, pivots
 from tellapart.inference.leave_one_out import RidgeGrid, quadratic_rows
 from tellapart.inference.sums import Piece, PooledRows, Solved, Sums, Tally, with_one
 from tellapart.inference.voices import (
@@ -45,6 +44,7 @@ from tellapart.inference.voices import (
 )
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, concluded
 from tellapart.kernels import Energy, Kernel, Radial, kernel_matrix
+from tellapart.landmarks import FeatureMap, captured_words, pivots
 from tellapart.pairs import Pairs, Shares, column_spreads
 
 Values = NDArray[np.float64]

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tellapart._threads import side_by_side
 from tellapart.inference.exchange import Exchange, Relabellings
-from tellapart.inference.landmarks import FeatureMap, captured_words, pivots
 from tellapart.inference.leave_one_out import LeftOut, RidgeGrid, Spectrum
 from tellapart.inference.voices import KernelVoice, Voice, column_voices, exact_voice
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, evidence, heard
 from tellapart.kernels import Kernel
+from tellapart.landmarks import FeatureMap, captured_words, pivots
 from tellapart.pairs import Pairs, Shares
 
 Values = NDArray[np.float64]

@@ -178,7 +178,8 @@ def _witness_words(result: dict[str, Any]) -> str:
     if not selection:
         return spec_words(result["learner"])
     kernel, ridge = selection["kernels"][selection["chosen"][0]], _number(selection["ridges"][selection["chosen"][1]])
-    tried = f"{len(selection['kernels'])} kernels x {len(selection['ridges'])} ridges"
+    kernels, ridges = len(selection["kernels"]), len(selection["ridges"])
+    tried = f"{kernels} kernels x {ridges} ridges" if kernels > 1 else f"{ridges} ridges"
     return f"Fisher witness of {spec_words(kernel)} with ridge {ridge:.3g}, the best of {tried} on the training rows"
 
 

@@ -3,6 +3,7 @@
 from tellapart.witness.base import KernelLearner, KernelWitness, Learner, Witness, snr_scorer
 from tellapart.witness.estimator import FromEstimator, Given
 from tellapart.witness.fisher import Fisher, Mean
+from tellapart.witness.nystrom import Nystrom
 from tellapart.witness.optimised import OptimisedKernel
 from tellapart.witness.select import Select, Selection
 
@@ -14,6 +15,7 @@ __all__ = [
     "KernelWitness",
     "Learner",
     "Mean",
+    "Nystrom",
     "OptimisedKernel",
     "Select",
     "Selection",

@@ -30,23 +30,24 @@ A leading dimension T stands for independent trainings side by side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-_LEAST = -60.0  # of an exponent: its exponential counts for nothing, but numbers below 1e-38 take ten times as long
+_LEAST = -86.0  # of an exponent of 2: its power counts for nothing, but numbers below 1e-38 take ten times as long
+_LOG2E = math.log2(math.e)  # powers of 2 are several times as fast as those of e
 
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """J of each training, the signal-to-noise ratio of its mean witness, and gradients of J."""
+    """J of each training, and its gradients."""
 
     j: Tensor  # (T,)
-    snr: Tensor  # (T,)
     coordinates: list[Tensor]  # dJ / dz^l, each (T, N, p_l)
-    weights: Tensor  # dJ / dw, (T, L)
+    weights: Tensor | None  # dJ / dw, (T, L); None for a single Gaussian, whose weight is 1
 
 
 class PowerCriterion:
@@ -55,46 +56,37 @@ class PowerCriterion:
     def __init__(self, n: int, m: int, floor: float = 1e-8) -> None:
         self.n, self.m, self.floor = n, m, floor
         self._kernels: list[GaussianBlocks] = []
+        self._constants: _Constants | None = None
+        self._sums = SumsOfPairs(n)
 
     @torch.no_grad()
     def __call__(self, coordinates: Sequence[Tensor], weights: Tensor) -> Power:
         """J and its gradients, from the coordinates (T, N, p_l) and the weights (T, L) of each Gaussian."""
         tables = self._tables(coordinates)
-        j, snr, g = self._value(_mixed(tables, weights))
-        pulled = [self._kernels[i].pull(g) for i in range(len(coordinates))]
-        if len(pulled) > 1:
-            pulled = [weights[:, i, None, None] * gradient for i, gradient in enumerate(pulled)]
+        j, g = self._constants_for(weights).gradient(_mixed(tables, weights), self.floor)
+        self._sums.multiply([kernel.blocks for kernel in self._kernels], g)
+        pulled = [kernel.pull() for kernel in self._kernels]
+        if len(pulled) == 1:
+            return Power(j, pulled, None)
         by_table = torch.stack([g[..., 0] * self.n, g[..., 1] * self.m], dim=-1)
-        return Power(j, snr, pulled, (tables * by_table[:, None]).sum(dim=(2, 3)))
+        weighted = [weights[:, i, None, None] * gradient for i, gradient in enumerate(pulled)]
+        return Power(j, weighted, (tables * by_table[:, None]).sum(dim=(2, 3)))
 
     @torch.no_grad()
     def values(self, coordinates: Sequence[Tensor], weights: Tensor) -> tuple[Tensor, Tensor]:
-        """J and the signal-to-noise ratio alone: (T,) and (T,)."""
-        return self._value(_mixed(self._tables(coordinates), weights))[:2]
+        """J and the signal-to-noise ratio of the mean witness: (T,) and (T,)."""
+        return self._constants_for(weights).values(_mixed(self._tables(coordinates), weights), self.floor)
+
+    def _constants_for(self, like: Tensor) -> _Constants:
+        if self._constants is None or not self._constants.alike(like):
+            self._constants = _Constants.of(self.n, self.m, like)
+        return self._constants
 
     def _tables(self, coordinates: Sequence[Tensor]) -> Tensor:
         """``(a, b)`` of each Gaussian: (T, L, N, 2)."""
-        while len(self._kernels) < len(coordinates):
-            self._kernels.append(GaussianBlocks(self.n, self.m))
-        return torch.stack([k.means(z) for k, z in zip(self._kernels, coordinates, strict=False)], dim=1)
-
-    def _value(self, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """J, the signal-to-noise ratio, and G: (T, N, 2), the derivatives by a over n and by b over m."""
-        n, m = self.n, self.m
-        c = n / (n + m)
-        p, q = table[:, :n].mean(dim=1), table[:, n:].mean(dim=1)  # (T, 2), the means of a and b on either sample
-        mmd2 = (n * p[:, 0] - 1) / (n - 1) + (m * q[:, 1] - 1) / (m - 1) - p[:, 1] - q[:, 0]
-        h = table[..., 0] - table[..., 1]
-        d_p, d_q = (part - part.mean(dim=1, keepdim=True) for part in (h[:, :n], h[:, n:]))
-        noise = (d_p * d_p).mean(dim=1) / c + (d_q * d_q).mean(dim=1) / (1 - c)
-        sigma = (2 * noise + self.floor).sqrt()
-        j = mmd2 / sigma
-        snr = (p[:, 0] - p[:, 1] - q[:, 0] + q[:, 1]) / noise.sqrt().clamp_min(torch.finfo(h.dtype).tiny)
-        up, slope = (1 / sigma)[:, None], (-2 * j / sigma**2)[:, None]  # dJ / dMMD^2, and 4 dJ / dsigma^2
-        e_p, e_q = slope * d_p / (c * n), slope * d_q / ((1 - c) * m)
-        by_a = torch.cat([(up / (n - 1) + e_p) / n, (e_q - up / m) / n], dim=1)
-        by_b = torch.cat([-(up / n + e_p) / m, (up / (m - 1) - e_q) / m], dim=1)
-        return j, snr, torch.stack([by_a, by_b], dim=-1)
+        if len(self._kernels) != len(coordinates):
+            self._kernels = [GaussianBlocks(self.n, self.m) for _ in coordinates]
+        return torch.stack([k.means(z) for k, z in zip(self._kernels, coordinates, strict=True)], dim=1)
 
 
 def _mixed(tables: Tensor, weights: Tensor) -> Tensor:
@@ -102,55 +94,147 @@ def _mixed(tables: Tensor, weights: Tensor) -> Tensor:
     return tables[:, 0] if tables.shape[1] == 1 else (weights[..., None, None] * tables).sum(dim=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Constants:
+    """What J needs of the sizes alone, as tensors: small operations cost their number, not their size."""
+
+    averages: Tensor  # (2, N), rows -> class means
+    members: Tensor  # (2, N), class -> its rows
+    diagonal: Tensor  # (2, 2), what k_ii = 1 adds to the class means of (a, b)
+    unbiased: Tensor  # (2, 2), from what is left of them to MMD^2
+    shares: Tensor  # (N,), squares of centred h -> the noise
+    slopes: Tensor  # (N, 2), G of MMD^2
+    sides: Tensor  # (2,), d(a - b) over n and over m
+
+    @classmethod
+    def of(cls, n: int, m: int, like: Tensor) -> _Constants:
+        c = n / (n + m)
+        members = like.new_zeros(2, n + m)
+        members[0, :n] = members[1, n:] = 1.0
+        slopes = like.new_tensor([[1 / (n * (n - 1)), -1 / (n * m)], [-1 / (n * m), 1 / (m * (m - 1))]])
+        return cls(
+            members / like.new_tensor([[n], [m]]),
+            members,
+            like.new_tensor([[1 / n, 0.0], [0.0, 1 / m]]),
+            like.new_tensor([[n / (n - 1), -1.0], [-1.0, m / (m - 1)]]),
+            members.T @ like.new_tensor([1 / (c * n), 1 / ((1 - c) * m)]),
+            members.T @ slopes,
+            like.new_tensor([1 / n, -1 / m]),
+        )
+
+    def alike(self, like: Tensor) -> bool:
+        return self.shares.dtype == like.dtype and self.shares.device == like.device
+
+    def parts(self, table: Tensor, floor: float) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Class means of (a, b), centred h, the noise of h, sigma and J."""
+        means = self.averages @ table  # (T, 2, 2)
+        mmd2 = ((means - self.diagonal) * self.unbiased).sum(dim=(1, 2))
+        h = table[..., 0] - table[..., 1]
+        d = torch.addmm(h, means[..., 0] - means[..., 1], self.members, alpha=-1)
+        noise = (d * d) @ self.shares
+        sigma = (2 * noise + floor).sqrt_()
+        return means, d, noise, sigma, mmd2 / sigma
+
+    def values(self, table: Tensor, floor: float) -> tuple[Tensor, Tensor]:
+        """J and the signal-to-noise ratio."""
+        means, _, noise, _, j = self.parts(table, floor)
+        signal = means[:, 0, 0] - means[:, 0, 1] - means[:, 1, 0] + means[:, 1, 1]
+        return j, signal / noise.sqrt().clamp_min(torch.finfo(noise.dtype).tiny)
+
+    def gradient(self, table: Tensor, floor: float) -> tuple[Tensor, Tensor]:
+        """J, and G: (T, N, 2), its derivatives by a over n and by b over m."""
+        _, d, _, sigma, j = self.parts(table, floor)
+        e = d * self.shares * (-2 * j / sigma**2)[:, None]  # dJ / dh, by way of sigma
+        return j, torch.addcmul(e[..., None] * self.sides, (1 / sigma)[:, None, None], self.slopes)
+
+
 class GaussianBlocks:
-    """``exp(-|z_i - z_j|^2)`` within P, of P against Q, and within Q."""
+    """``exp(-|z_i - z_j|^2)`` within P, of P against Q, and within Q; later W in their place.
+
+    All views of the work space are made once: to make one costs as much as to add a few thousand numbers.
+    """
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
-        self.z1 = self.one = self.xx = self.xy = self.yy = self.work = torch.empty(0)
+        self.blocks: tuple[Tensor, ...] = ()
+        self.table = self.product = torch.empty(0)
 
     def means(self, z: Tensor) -> Tensor:
         """``(a, b)`` of every row: (T, N, 2)."""
-        n = self.n
         self._reserve(z)
         # What rows have in common changes no distance but would cost its digits, as features vary little at first.
-        z = z - z.mean(dim=1, keepdim=True)
-        s = (z * z).sum(dim=-1, keepdim=True)
-        joined = torch.cat([z, self.one, s], dim=-1)
-        left, right = torch.cat([2 * z, -s, -self.one], dim=-1), joined.transpose(1, 2)
-        self.z1 = joined[..., :-1]  # [z, 1]
-        blocks = ((self.xx, left[:, :n], right[..., :n]), (self.xy, left[:, :n], right[..., n:]),
-                  (self.yy, left[:, n:], right[..., n:]))  # fmt: skip
-        for k, rows, columns in blocks:
-            torch.bmm(rows, columns, out=k).clamp_(_LEAST, 0.0).exp_()
-        for k in (self.xx, self.yy):  # in single precision a row is not at distance 0 from itself
-            k.diagonal(dim1=1, dim2=2).fill_(1.0)
-        a = torch.cat([self.xx.mean(dim=2), self.xy.mean(dim=1)], dim=1)
-        b = torch.cat([self.xy.mean(dim=2), self.yy.mean(dim=2)], dim=1)
-        return torch.stack([a, b], dim=-1)
+        torch.sub(z, z.mean(dim=1, keepdim=True), out=self.z)
+        torch.sum(self.z * self.z, dim=-1, keepdim=True, out=self.s)
+        torch.mul(self.z, 2 * _LOG2E, out=self.left_z)
+        torch.mul(self.s, -_LOG2E, out=self.left_s)
+        for k, (rows, columns) in zip(self.blocks, self.factors, strict=True):
+            torch.bmm(rows, columns, out=k).clamp_(_LEAST, 0.0).exp2_()
+        for diagonal in self.diagonals:  # in single precision a row is not at distance 0 from itself
+            diagonal.fill_(1.0)
+        for k, dim, part in self.sides:
+            torch.mean(k, dim=dim, out=part)
+        return self.table
 
-    def pull(self, g: Tensor) -> Tensor:
-        """``dJ / dz`` from G; the kernel is overwritten by W."""
-        n, z1 = self.n, self.z1
-        g_a, g_b = g[..., 0], g[..., 1]
-        self._times_sum(self.xx, g_a[:, :n], g_a[:, :n])
-        self._times_sum(self.xy, g_b[:, :n], g_a[:, n:])
-        self._times_sum(self.yy, g_b[:, n:], g_b[:, n:])
-        z_p, z_q = z1[:, :n], z1[:, n:]
-        w_p = torch.baddbmm(torch.bmm(self.xx, z_p), self.xy, z_q)
-        w_q = torch.baddbmm(torch.bmm(self.yy, z_q), self.xy.transpose(1, 2), z_p)
-        w = torch.cat([w_p, w_q], dim=1)  # [W z, W 1]
-        return 2 * torch.addcmul(w[..., :-1], w[..., -1:], z1[..., :-1], value=-1)
-
-    def _times_sum(self, k: Tensor, u: Tensor, v: Tensor) -> None:
-        """``k_ij (u_i + v_j)`` in place."""
-        outer = self.work[: k.numel()].view(k.shape)
-        torch.add(u[:, :, None], v[:, None, :], out=outer)
-        k.mul_(outer)
+    def pull(self) -> Tensor:
+        """``dJ / dz``, once the blocks are W."""
+        xx, xy, yy = self.blocks
+        (z_p, z_q), (w_p, w_q) = self.z1, self.w
+        torch.bmm(xx, z_p, out=w_p).baddbmm_(xy, z_q)
+        torch.bmm(yy, z_q, out=w_q).baddbmm_(xy.transpose(1, 2), z_p)
+        return torch.addcmul(self.w_z, self.w_1, self.z, value=-1).mul_(2)
 
     def _reserve(self, z: Tensor) -> None:
-        n, m, t = self.n, self.m, len(z)
-        if self.xx.shape[0] == t and (self.xx.dtype, self.xx.device) == (z.dtype, z.device):
+        n, m, (t, total, p) = self.n, self.m, z.shape
+        if self.product.shape == (t, total, p + 1) and (self.table.dtype, self.table.device) == (z.dtype, z.device):
             return
-        self.xx, self.xy, self.yy = (z.new_empty(t, *shape) for shape in ((n, n), (n, m), (m, m)))
-        self.work, self.one = z.new_empty(t * max(n, m) ** 2), z.new_ones(t, n + m, 1)
+        left, right = (z.new_empty(t, total, p + 2) for _ in range(2))
+        left[..., -1], right[..., -2] = -_LOG2E, 1.0  # [2 z, -s, -1] times log2 e, and [z, 1, s]
+        self.z, self.s, self.left_z, self.left_s = right[..., :p], right[..., -1:], left[..., :p], left[..., p : p + 1]
+        self.blocks = xx, xy, yy = z.new_empty(t, n, n), z.new_empty(t, n, m), z.new_empty(t, m, m)
+        columns = right.transpose(1, 2)
+        self.factors = [(left[:, i], columns[..., j]) for i, j in blocks_of(n)]
+        self.diagonals = [k.diagonal(dim1=1, dim2=2) for k in (xx, yy)]
+        self.table = table = z.new_empty(t, total, 2)
+        self.sides = ((xx, 2, table[:, :n, 0]), (xy, 1, table[:, n:, 0]),
+                      (xy, 2, table[:, :n, 1]), (yy, 2, table[:, n:, 1]))  # fmt: skip
+        self.z1 = right[:, :n, :-1], right[:, n:, :-1]  # [z, 1]
+        self.product = z.new_empty(t, total, p + 1)  # [W z, W 1]
+        self.w, self.w_z, self.w_1 = (
+            (self.product[:, :n], self.product[:, n:]),
+            self.product[..., :p],
+            self.product[..., p:],
+        )
+
+
+def blocks_of(n: int) -> tuple[tuple[slice, slice], ...]:
+    """Rows and columns of the blocks: P with P, P with Q, Q with Q."""
+    p, q = slice(n), slice(n, None)
+    return (p, p), (p, q), (q, q)
+
+
+class SumsOfPairs:
+    """``u_i + v_j``, where the sides are columns of G: as a product of thin matrices the fastest way to add."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.edges = self.work = torch.empty(0)
+
+    def multiply(self, kernels: Sequence[Sequence[Tensor]], g: Tensor) -> None:
+        """Every block of every kernel times ``u_i + v_j``, in place."""
+        self._reserve(g)
+        self.g.copy_(g)
+        for alike, (left, right) in zip(zip(*kernels, strict=True), self.factors, strict=True):
+            sums = torch.bmm(left, right, out=self.work[: alike[0].numel()].view(alike[0].shape))
+            for k in alike:
+                k.mul_(sums)
+
+    def _reserve(self, g: Tensor) -> None:
+        n, (t, total, _) = self.n, g.shape
+        if len(self.edges) == t and (self.edges.dtype, self.edges.device) == (g.dtype, g.device):
+            return
+        self.edges = edges = g.new_ones(t, total, 5)  # [1, g_a, 1, g_b, 1]
+        self.g, columns = edges[..., 1::2], edges.transpose(1, 2)
+        by_a, by_b, of_a, of_b = slice(1, 3), slice(3, 5), slice(0, 2), slice(2, 4)  # [g, 1] and [1, g]
+        pairs = zip(blocks_of(n), ((by_a, of_a), (by_b, of_a), (by_b, of_b)), strict=True)
+        self.factors = [(edges[:, i, u], columns[:, v, j]) for (i, j), (u, v) in pairs]
+        self.work = g.new_empty(t * max(n, total - n) ** 2)

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
+from tellapart._arrays import FloatArray
 from tellapart.kernels import kernel_matrix
 from tellapart.pairs import Pairs
 from tellapart.samples import Samples
@@ -174,12 +175,17 @@ def training_matrix(kernel: Any, train: Samples, rng: np.random.Generator) -> tu
     rows = train.pooled
     resolved = kernel_for(kernel, train, rng)
     k = kernel_matrix(resolved, Pairs(rows, rows))
+    refuse_flat(resolved, k, rows)
+    return resolved, k
+
+
+def refuse_flat(kernel: Any, k: Matrix, rows: FloatArray) -> None:
+    """Say so if a kernel does not tell rows apart that differ."""
     if is_flat(k) and (rows != rows[0]).any():
         raise ValueError(
-            f"`kernel` must tell the training rows apart, but all values of {resolved!r} agree to 10 digits. "
+            f"`kernel` must tell the training rows apart, but all values of {kernel!r} agree to 10 digits. "
             "Use a smaller bandwidth, bandwidth='scaled-median', or bring the columns to scale 1 and offset 0."
         )
-    return resolved, k
 
 
 def is_flat(k: Matrix) -> bool:
@@ -194,7 +200,7 @@ def refuse_too_many(train: Samples) -> None:
         raise ValueError(
             f"`learner` needs the kernel matrix of all training rows, at most {MOST_ROWS}, got {train.n + train.m}. "
             f"Pass a `train_share` that is {(train.n + train.m) / MOST_ROWS:.3g} times smaller: the others judge. "
-            "Or pass a learner whose cost is linear, such as FromEstimator(HistGradientBoostingClassifier())."
+            "Or pass Nystrom(), whose cost is linear."
         )
 
 

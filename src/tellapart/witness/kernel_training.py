@@ -20,8 +20,9 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from tellapart._progress import progress
 from tellapart.samples import Samples
-from tellapart.witness.criterion import PowerCriterion
+from tellapart.witness.criterion import Power, PowerCriterion
 from tellapart.witness.modules import (
+    Adam,
     NetworkFeatures,
     Scaling,
     autocast,
@@ -123,6 +124,25 @@ class Widths:
             return scaled
         joined = torch.cat([features * torch.exp(-self.features / 2), *scaled], dim=-1)
         return [joined, *scaled] if self.plain is not None else [joined]
+
+    def pull(self, coordinates: list[Tensor], power: Power, columns: int) -> Tensor | None:
+        """Add ``-dJ`` to the gradients of what is learned here; the one of the features is returned.
+
+        A coordinate is a column times ``exp(-log_width / 2)``, so ``dJ / dlog_width = -sum(z dJ/dz) / 2``.
+        """
+        shares = [(z * g).sum(dim=1, keepdim=True) for z, g in zip(coordinates, power.coordinates, strict=True)]
+        split = coordinates[0].shape[-1] - (columns if self.rows is not None else 0)  # features stand in front
+        if self.rows is not None and self.rows.grad is not None:
+            by_column = sum((share[..., -columns:] for share in shares[1:]), start=shares[0][..., split:])
+            self.rows.grad += 0.5 * (by_column if self.rows.shape[2] > 1 else by_column.sum(dim=2, keepdim=True))
+        if self.plain is not None and self.plain.grad is not None and power.weights is not None:
+            share = torch.sigmoid(self.plain)
+            self.plain.grad -= share * (1 - share) * (power.weights[:, 1] - power.weights[:, 0])
+        if self.features is None:
+            return None
+        if self.features.grad is not None:
+            self.features.grad += 0.5 * shares[0][..., :split].sum(dim=2, keepdim=True)
+        return power.coordinates[0][..., :split] * -torch.exp(-self.features / 2)
 
     def weights(self, like: Tensor) -> Tensor:
         """``(1 - plain share, plain share)``: (T, 1 or 2)."""
@@ -239,33 +259,6 @@ class Modules:
         return self.modules
 
 
-class Adam:
-    """Adam (Kingma, Ba 2015) on all tensors as one vector, which for small modules is several times as fast."""
-
-    def __init__(self, tensors: Sequence[Tensor], learning_rate: float) -> None:
-        kinds = {(t.dtype, t.device) for t in tensors}
-        if len(kinds) != 1:
-            raise TypeError(f"`module` must have parameters of one type on one device, got {sorted(map(str, kinds))}.")
-        self.learning_rate, self.count = learning_rate, 0
-        self.values = torch.cat([t.detach().reshape(-1) for t in tensors])
-        self.gradients, self.mean, self.square = (torch.zeros_like(self.values) for _ in range(3))
-        start = 0
-        for t in tensors:  # each becomes a view into the vector, and its gradient one into the vector of gradients
-            part = slice(start, start + t.numel())
-            t.data, t.grad = self.values[part].view(t.shape), self.gradients[part].view(t.shape)
-            start = part.stop
-
-    @torch.no_grad()
-    def step(self) -> None:
-        """One step along the gradients that have gathered, which are then forgotten."""
-        self.count += 1
-        self.mean.lerp_(self.gradients, 1 - 0.9)
-        self.square.mul_(0.999).addcmul_(self.gradients, self.gradients, value=1 - 0.999)
-        root = self.square.sqrt().mul_(1 / math.sqrt(1 - 0.999**self.count)).add_(1e-8)
-        self.values.addcdiv_(self.mean, root, value=-self.learning_rate / (1 - 0.9**self.count))
-        self.gradients.zero_()
-
-
 class KernelTraining:
     """Adam on -J for T trainings, keeping the best state of each."""
 
@@ -301,35 +294,47 @@ class KernelTraining:
         except KeyboardInterrupt:
             ended = "interrupted"
             interrupts.keep_best(what)
+        self._refuse_hopeless()
         with torch.no_grad():
             for t, best in zip(self.state, self.best, strict=True):
                 t.copy_(best)
         return History(tuple(self.steps), ended, kept=int(np.nanargmin([step.loss for step in self.steps])))
 
+    def _refuse_hopeless(self) -> None:
+        """Say so if a training never had a finite J: there is no best state to keep."""
+        lost = int((~torch.isfinite(self.best_j)).sum())
+        if lost:
+            raise ValueError(
+                f"`module` must return finite numbers, but the power of {lost} of {len(self.best_j)} kernels was NaN "
+                "or infinite at every look. See what it returns in train() and in eval() mode, or lower the rate."
+            )
+
     def _said(self) -> str:
         last = self.steps[-1]
         return f"training the kernel, loss {last.loss:.4g}, SNR {last.snr:.3g}, epochs"
 
-    def _coordinates(self, chosen: Tensor | None) -> list[Tensor]:
+    def _taken(self, chosen: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The chosen rows as tables, and their features."""
         rows = self.tables if chosen is None else torch.take_along_dim(self.tables, self._index(chosen), dim=1)
         features = None
         if self.modules is not None:
             with autocast(self.training.precision, rows.device):
                 features = self.modules(rows)
             features = features.to(rows.dtype)
-        return self.widths.coordinates(rows.flatten(2), features)
+        return rows.flatten(2), features
 
     def _index(self, chosen: Tensor) -> Tensor:
         return chosen.reshape(*chosen.shape, *([1] * (self.tables.ndim - 2)))
 
     def _step(self, chosen: Tensor | None) -> None:
         """One step of Adam on all rows or on the chosen ones."""
-        coordinates = self._coordinates(chosen)
-        weights = self.widths.weights(self.tables)
-        power = self.criterion(coordinates, weights)
-        pairs = [*zip(coordinates, power.coordinates, strict=True), (weights, power.weights)]
-        moved = [(value, -gradient) for value, gradient in pairs if value.requires_grad]
-        torch.autograd.backward([value for value, _ in moved], [gradient for _, gradient in moved])
+        rows, features = self._taken(chosen)
+        with torch.no_grad():
+            coordinates = self.widths.coordinates(rows, features)
+            power = self.criterion(coordinates, self.widths.weights(self.tables))
+            downhill = self.widths.pull(coordinates, power, rows.shape[-1])
+        if features is not None:
+            torch.autograd.backward(features, downhill)
         self.adam.step()
 
     def _batches(self) -> Iterator[Tensor | None]:
@@ -377,5 +382,5 @@ class KernelTraining:
         for power, and the best state would be the one with the most of it.
         """
         with self.modules.as_judged() if self.modules else nullcontext():  # dropout and the like are for steps only
-            coordinates = [z.double() for z in self._coordinates(self.looking)]
+            coordinates = [z.double() for z in self.widths.coordinates(*self._taken(self.looking))]
         return self.looking_criterion.values(coordinates, self.widths.weights(self.tables).double())

@@ -6,7 +6,7 @@ each kernel the distances, and for each kernel and fold one reduction of the mat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,20 +168,23 @@ class _FoldGrid:
             return np.zeros(len(self.ridges))
         if is_flat(k):
             return scores
-        usable, coefficients = self._coefficients(k)
+        usable, coefficients = bearable(self.ridges, lambda some: fisher_coefficients(k, self.classes, some))
         if usable:
             scores[usable] = column_snr(kernel_matrix(kernel, self.outer) @ coefficients.T, self.n_judge)
         return scores
 
-    def _coefficients(self, k: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
-        """Coefficients for the ridges that this matrix can bear, and which ridges those are."""
-        usable = list(range(len(self.ridges)))
-        while usable:
-            try:
-                return usable, fisher_coefficients(k, self.classes, [self.ridges[i] for i in usable])
-            except RidgeTooSmall:
-                usable.remove(min(usable, key=lambda i: self.ridges[i]))
-        return usable, np.empty((0, len(k)))
+
+def bearable(
+    ridges: Sequence[float], solve: Callable[[list[float]], NDArray[np.float64]]
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Which ridges the matrix of `solve` can bear, and what it returns for these."""
+    usable = list(range(len(ridges)))
+    while usable:
+        try:
+            return usable, solve([ridges[i] for i in usable])
+        except RidgeTooSmall:
+            usable.remove(min(usable, key=lambda i: ridges[i]))
+    return usable, np.empty((0, 0))
 
 
 def make_folds(folds: Any, train: Samples, rng: np.random.Generator) -> list[Fold]:

@@ -27,6 +27,7 @@ Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _RANK = 1e-10
+_EXACT = 1e-14  # of the largest eigenvalue: below, a feature is more rounding than kernel
 _BLOCK = 16  # landmarks that are drawn together
 
 
@@ -66,9 +67,14 @@ def _whitening(inner: Matrix) -> Matrix:
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(inner + jitter * np.eye(len(inner)))).T)
     except np.linalg.LinAlgError:  # positive definite up to rounding only: leave the lost directions out
-        values, vectors = np.linalg.eigh(inner)
-        keep = values > _RANK * max(values[-1], 0.0)
-        return np.asarray(vectors[:, keep] / np.sqrt(values[keep]))
+        return _principal(inner, _RANK)
+
+
+def _principal(inner: Matrix, least: float) -> Matrix:
+    """The same along principal axes, without those whose share of the largest eigenvalue is less than `least`."""
+    values, vectors = np.linalg.eigh(inner)
+    keep = values > least * max(values[-1], 0.0)
+    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,11 @@ class FeatureMap:
     def of(cls, kernel: Kernel, landmarks: FloatArray) -> FeatureMap:
         """The features that these landmarks make of a kernel."""
         return cls(kernel, landmarks, _whitening(kernel_matrix(kernel, Pairs(landmarks, landmarks))))
+
+    @classmethod
+    def exact(cls, kernel: Kernel, landmarks: FloatArray) -> FeatureMap:
+        """The same to about ten digits, at the price of a decomposition into eigenvalues."""
+        return cls(kernel, landmarks, _principal(kernel_matrix(kernel, Pairs(landmarks, landmarks)), _EXACT))
 
     def features(self, pairs: Pairs) -> Matrix:
         """Features of the rows ``pairs.a``, where ``pairs.b`` are the landmarks: (rows, rank)."""
