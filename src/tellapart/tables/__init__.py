@@ -44,7 +44,7 @@ from tellapart.tables.encoders import Constant, Encoder, LeftOut, shortened
 from tellapart.tables.reading import Column, columns_of
 from tellapart.tables.schema import SchemaDifference, compared_columns, other_orders
 
-__all__ = ["Encoded", "Encoding", "SchemaDifference", "encoded"]
+__all__ = ["Encoded", "Encoding", "ReadTable", "SchemaDifference", "encoded"]
 
 _MOST_NAMED = 5
 
@@ -118,6 +118,10 @@ class Encoded:
         return Samples(self.samples[0], self.samples[1], self.columns)
 
 
+class ReadTable(dict[str, Column]):
+    """One sample as columns that have been read already, by name."""
+
+
 def encoded(x: Any, y: Any, *more: Any) -> Encoded:
     """Samples of any accepted kind as numbers; data frames of any types of columns are encoded on their pooled rows.
 
@@ -144,6 +148,8 @@ def encoded(x: Any, y: Any, *more: Any) -> Encoded:
     """
     given = (x, y, *more)
     names = ("x", "y") if not more else tuple(f"sample {i}" for i in range(len(given)))
+    if all(isinstance(data, ReadTable) for data in given):
+        return _fitted(*compared_columns(given, names), names)
     frames = [as_frame(data, name) for data, name in zip(given, names, strict=True)]
     known = [f for f in frames if f is not None]
     if len(known) < len(frames):
