@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tellapart.arguments import parsed, power_parser
+from tellapart.references import against_reference, fit, names_reference
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
@@ -29,7 +30,7 @@ _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    commands = {"power": plan, "demo": demonstrate}
+    commands = {"power": plan, "demo": demonstrate, "fit": fit}
     try:
         if arguments and arguments[0] in commands:
             return commands[arguments[0]](arguments[1:])
@@ -52,8 +53,7 @@ def _trouble(message: str) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
-    sheets = _samples(options)
-    outcome = _outcome(sheets, options)
+    outcome = against_reference(options) if names_reference(options) else _outcome(_samples(options), options)
     if not options.quiet:
         print(_printed(outcome, options.format), flush=True)
     return _DIFFERENT if outcome["differ"] else _SAME

@@ -40,6 +40,7 @@ from typing import Any, get_args
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import _checks as checks
 from tellapart import storage
@@ -61,7 +62,8 @@ KIND, VERSION = "reference", 1
 
 _FEWEST = 8  # rows: of which a part fixes the classes and the others are kept
 _MOST_TRAINED = 20_000  # rows that fix the classes: more move no quantile that matters
-_LARGEST = 1e120
+_MOST_CLASSES = 4096
+_LARGEST = 1e120  # as of samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,9 @@ class Reference:
     version: str = __version__
 
     @classmethod
-    def fit(cls, x: Any, *, rows: int = 5000, classes: int = 256, train_share: float = 0.25, rng: Any = None) -> Reference:
+    def fit(
+        cls, x: Any, *, rows: int = 5000, classes: int = 256, train_share: float = 0.25, rng: Any = None
+    ) -> Reference:
         """Fit a reference to a sample.
 
         Parameters
@@ -119,20 +123,20 @@ class Reference:
         rng : int, numpy.random.Generator, or None
             Seed or source of randomness. The same seed gives the same reference.
         """
+        most, fine = checks.whole("rows", rows, least=2), int(checks.within("classes", classes, 2, _MOST_CLASSES))
+        share = checks.share("train_share", train_share, usual=0.25)
         generator, _ = as_generator(rng)
         table, named = _table(x, "x")
         n = len(next(iter(table.values())).values)
         if n < _FEWEST:
             raise ValueError(f"`x` must have at least {_FEWEST} rows, got {n}.")
-        most, least_classes = checks.whole("rows", rows, least=2), checks.whole("classes", classes, least=2)
-        share = checks.share("train_share", train_share, usual=0.25)
         trained = min(_MOST_TRAINED, max(2, round(n * share)), n - 2)
         order = generator.permutation(n)
-        made = {c.name: coarse_for(_taken(c, order[:trained]), min(least_classes, 4096)) for c in table.values()}
+        made = {c.name: coarse_for(_taken(c, order[:trained]), fine) for c in table.values()}
         kept = {name: c for name, c in made.items() if not isinstance(c, LeftOut)}
         left_out = {name: c.why for name, c in made.items() if isinstance(c, LeftOut)}
         if not kept:
-            raise ValueError(f"`x` must have a column that can be compared, got only {left_out}.")
+            raise ValueError(f"`x` must have a column that can be compared, got {_reasons(left_out)}.")
         judging = np.sort(order[trained : trained + most])
         codes = [c.codes(_taken(table[name], judging).to(c.kind)) for name, c in kept.items()]
         held = tuple(table[name].kind for name in kept)
@@ -180,10 +184,11 @@ class Reference:
         planned = checks.whole("tests", tests)
         found, named = _table(y, "y")
         used, schema = self._matched(found, named)
-        mine, theirs = self._both(used, found)
+        kept = self.only(used)
+        codes = np.concatenate([c.codes(found[c.source].to(c.kind)) for c in kept.coarse], axis=1)
         result = tell_apart(
-            ReadTable(mine),
-            ReadTable(theirs),
+            ReadTable(coarse_columns(kept.coarse, kept.codes)),
+            ReadTable(coarse_columns(kept.coarse, codes)),
             families=families,
             null=null or Permutation(relabellings_for(0.05 / planned), stop_after=20),
             memory=memory,
@@ -193,6 +198,17 @@ class Reference:
             raise TypeError("a reference is compared with one sample")
         said = (*(d.text for d in schema), *result.schema_differences)
         return replace(result, notes=(*result.notes, *self._notes(planned)), schema_differences=said)
+
+    def only(self, names: Sequence[str]) -> Reference:
+        """The reference with these of its columns."""
+        unknown = [name for name in names if name not in self.columns]
+        if unknown or not names:
+            raise ValueError(f"the reference has no column {unknown[:1]}; it has {', '.join(self.columns[:8])}")
+        ends = np.cumsum([0, *(len(c.names) for c in self.coarse)])
+        places = [i for i, name in enumerate(self.columns) if name in names]
+        codes = np.concatenate([self.codes[:, ends[i] : ends[i + 1]] for i in places], axis=1)
+        coarse, held = tuple(self.coarse[i] for i in places), tuple(self.held[i] for i in places)
+        return replace(self, coarse=coarse, held=held, codes=codes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the reference to a file. The same reference gives the same bytes."""
@@ -205,7 +221,7 @@ class Reference:
         with storage.checked(path):
             return restored(content)
 
-    def _matched(self, found: dict[str, Column], named: bool) -> tuple[list[int], list[SchemaDifference]]:
+    def _matched(self, found: dict[str, Column], named: bool) -> tuple[list[str], list[SchemaDifference]]:
         """Which columns can be compared, and how the tables differ."""
         names = ("the reference", "y")
         if not (named and self.named):
@@ -214,18 +230,17 @@ class Reference:
         differences = [*absences([own, [*found]], names)]
         differences += other_orders([self.columns, [c for c in found if c in self.columns]], names)
         used = []
-        for place, (coarse, held) in enumerate(zip(self.coarse, self.held, strict=True)):
-            if coarse.source not in found:
+        for coarse, held in zip(self.coarse, self.held, strict=True):
+            column = found.get(coarse.source)
+            if column is None:
                 continue
-            column = found[coarse.source]
             same = column.kind in (held, coarse.kind, "nothing")
-            numbers = {column.kind, coarse.kind} == {"numbers", "booleans"}
-            usable = same or numbers or column.reads_as(coarse.kind)
+            usable = same or {column.kind, coarse.kind} == {"numbers", "booleans"} or column.reads_as(coarse.kind)
             if not same:
-                kinds = (held, column.kind)
-                differences.append(other_types(coarse.source, kinds, names, coarse.kind if usable else None))
+                compared_as = coarse.kind if usable else None
+                differences.append(other_types(coarse.source, (held, column.kind), names, compared_as))
             if usable:
-                used.append(place)
+                used.append(coarse.source)
         if not used:
             said = "; ".join(d.text for d in differences)
             raise ValueError(f"`y` must have a column that can be compared with the reference, but {said}.")
@@ -242,14 +257,6 @@ class Reference:
         found.clear()
         found.update({c.name: c for c in columns})
 
-    def _both(self, used: Sequence[int], found: Mapping[str, Column]) -> tuple[dict[str, Column], dict[str, Column]]:
-        """The kept rows and those of the sample, in coarse form."""
-        ends = np.cumsum([0, *(len(c.names) for c in self.coarse)])
-        chosen = [self.coarse[i] for i in used]
-        mine = np.concatenate([self.codes[:, ends[i] : ends[i + 1]] for i in used], axis=1)
-        theirs = np.concatenate([c.codes(found[c.source].to(c.kind)) for c in chosen], axis=1)
-        return coarse_columns(chosen, mine), coarse_columns(chosen, theirs)
-
     def _notes(self, tests: int) -> tuple[str, ...]:
         kept = f"the reference is {self.rows} of {self.n} rows, drawn at random and kept in coarse form"
         if tests > 1:
@@ -257,14 +264,16 @@ class Reference:
         else:
             said = (
                 "all tests of one reference share its luck; for K of them, an alarm at level / K keeps the chance of "
-                "any false alarm below the level (--tests K)"
+                "any false alarm below the level (tests=K)"
             )
-        return kept, said
+        left_out = (f"left out of the reference: {_reasons(self.left_out)}",) if self.left_out else ()
+        return (*left_out, kept, said)
 
 
 def stored(reference: Reference) -> storage.Stored:
     """A reference as JSON and arrays."""
-    columns, arrays = [], {"codes": reference.codes}
+    columns: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[Any]] = {"codes": reference.codes}
     for i, (coarse, held) in enumerate(zip(reference.coarse, reference.held, strict=True)):
         own: dict[str, Any] = {"source": coarse.source, "held": held}
         if isinstance(coarse, Categories):
@@ -274,12 +283,17 @@ def stored(reference: Reference) -> storage.Stored:
             arrays[f"directions_{i}"] = coarse.encoder.directions
         else:
             own |= {"kind": coarse.kind}
-        parts = coarse.parts if isinstance(coarse, TextClasses) else (coarse,) * isinstance(coarse, Classes)
-        for j, part in enumerate(parts):
+        for j, part in enumerate(_classes_of(coarse)):
             arrays[f"edges_{i}_{j}"], arrays[f"values_{i}_{j}"] = part.edges, part.values
         columns.append(own)
     plain = {name: getattr(reference, name) for name in ("named", "n", "left_out", "version")}
     return storage.Stored({"columns": columns, **plain}, arrays)
+
+
+def _classes_of(coarse: Coarse) -> tuple[Classes, ...]:
+    if isinstance(coarse, TextClasses):
+        return coarse.parts
+    return (coarse,) if isinstance(coarse, Classes) else ()
 
 
 def restored(content: storage.Stored) -> Reference:
@@ -341,6 +355,10 @@ def _table(data: Any, name: str) -> tuple[dict[str, Column], bool]:
         if column.kind != "text" and (np.abs(column.values[~column.missing]) > _LARGEST).any():
             raise ValueError(f"`{name}` must be finite and below {_LARGEST:g}, got larger in column '{column.name}'.")
     return table, named
+
+
+def _reasons(left_out: Mapping[str, str]) -> str:
+    return ", ".join(f"'{name}' ({why})" for name, why in list(left_out.items())[:5])
 
 
 def _taken(column: Column, rows: IndexArray) -> Column:

@@ -1,7 +1,7 @@
 """A file of ours: a description in JSON and plain arrays in an uncompressed zip. Nothing in it is ever executed.
 
-The first entry is ``tellapart.json``: what the file is, the version of its form, and the description; the others are NPY
-arrays of numbers. Entries are stored, not compressed, and have no date: the same content gives the same bytes, and a
+The first entry is ``tellapart.json``: what the file is, the version of its form, and the description; the others are
+NPY arrays of numbers. Entries are stored, not compressed, and have no date: the same content gives the same bytes. A
 file can hold no more than its size, so a small one cannot burst the memory. Before an array is made, its type, shape
 and length are compared with the bytes that are there; the checksums of the zip catch damage. No pickles.
 """
@@ -142,7 +142,7 @@ def _refuse_other_kinds(head: Any, kind: str, version: int) -> None:
     if found != kind:
         raise DamagedFile(f"is a saved {found}, no saved {kind}")
     if not isinstance(form, int) or form > version:
-        raise DamagedFile(f"is of form {form}, newer than the {version} that this version of tellapart reads: update it")
+        raise DamagedFile(f"is of form {form}, newer than {version}, which this version of tellapart reads: update it")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -31,7 +31,6 @@ FEWEST = 5  # rows of a level that is kept by name
 _MOST_LEVELS = 250
 _BUCKETS = 16  # for all other levels, where there are any
 _BEYOND = 24  # classes on either side of the values that were seen
-_MOST_CLASSES = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +127,7 @@ class TextClasses:
         """From texts of which `encoder` has learned."""
         encoder = replace(encoder, marked=False)
         placed = encoder.of(column)[~column.missing]
-        made = (
-            Classes.of(encoder.source, name, "numbers", placed[:, j], most) for j, name in enumerate(encoder.names)
-        )
+        made = (Classes.of(encoder.source, name, "numbers", placed[:, j], most) for j, name in enumerate(encoder.names))
         return cls(encoder, tuple(made))
 
     @property
@@ -179,7 +176,9 @@ def coarse_for(column: Column, most: int) -> Coarse | LeftOut:
 
 def _of_numbers(column: Column, most: int) -> Coarse | LeftOut:
     known = column.values[~column.missing]
-    return Classes.of(column.name, column.name, column.kind, known, most) if len(known) else LeftOut(column.name, "empty")
+    if not len(known):
+        return LeftOut(column.name, "without values")
+    return Classes.of(column.name, column.name, column.kind, known, most)
 
 
 def coarse_columns(coarse: Sequence[Coarse], codes: Codes) -> dict[str, Column]:
