@@ -110,6 +110,7 @@ ARROW = [
     "files",
     "arguments",
     "references",
+    "completion",
     "cli",
     "__main__",
 ]

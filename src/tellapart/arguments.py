@@ -25,6 +25,7 @@ examples
   tellapart power 500                                what could 500 rows against 500 detect?
   tellapart power --effect 0.1                       how many rows does such a difference need?
   tellapart demo                                     two small files that ship with tellapart
+  tellapart --completion bash                        print a completion script for bash, zsh or fish
 
 files: CSV and TSV, also gz and zst, Parquet, Arrow/Feather, NPY, NPZ (file.npz:name), JSON lines, Excel; - is standard
 input. A file called fit, power or demo is written ./power. More than numbers needs pip install 'tellapart[files]'.

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tellapart.arguments import parsed, power_parser
+from tellapart.completion import complete
 from tellapart.references import against_reference, fit, names_reference
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    commands = {"power": plan, "demo": demonstrate, "fit": fit}
+    commands = {"power": plan, "demo": demonstrate, "fit": fit, "--completion": complete}
     try:
         if arguments and arguments[0] in commands:
             return commands[arguments[0]](arguments[1:])

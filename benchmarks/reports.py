@@ -1,0 +1,165 @@
+"""Reports on the same two tables: seconds and findings of tellapart's command, evidently and alibi-detect.
+
+``python -m benchmarks.reports [--evidently PYTHON] [--alibi PYTHON] [--rows 10000]`` writes
+`benchmarks/results/reports.json` and `.md`. Two packages that cannot be installed beside each other have an interpreter
+each; those that do not import are named, with the reason. Every report is a fresh process that reads two Parquet files
+of 22 columns of numbers and 8 of categories, and is timed from its start to its end: wall-clock and CPU seconds.
+
+The pairs of tables, from one seed: nothing changed; one column shifted by 0.15 standard deviations; one category more
+frequent (25% to 29%); the correlation of two columns changed from 0 to 0.15, which no column shows by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.machine import machine
+
+RESULTS = Path(__file__).parent / "results"
+PEERS = Path(__file__).parent / "reports_peers.py"
+SEED, NUMBERS, CATEGORIES, LIMIT = 20261120, 22, 8, 400
+CHANGES = ("nothing", "one column shifted", "one category", "one correlation")
+TRUTH = {"nothing": [], "one column shifted": ["n03"], "one category": ["c02"], "one correlation": ["n05", "n06"]}
+NAMES = {
+    "tellapart": "tellapart x.parquet y.parquet",
+    "saved": "tellapart x.tap y.parquet (fitted before)",
+    "evidently": "evidently, DataDriftPreset()",
+    "evidently-p": "evidently, KS and chi-squared at 0.05",
+    "alibi-tabular": "alibi-detect, TabularDrift",
+    "alibi-mmd": "alibi-detect, MMDDrift",
+    "alibi-mmd-2000": "alibi-detect, MMDDrift of 2,000 + 2,000 rows",
+}
+
+
+def table(rows: int, change: str, rng: np.random.Generator) -> pd.DataFrame:
+    """Normal, lognormal, uniform and count columns, and categories of 2 to 9 levels."""
+    z = rng.normal(size=(rows, NUMBERS))
+    z[:, 3] += 0.15 * (change == "one column shifted")
+    r = 0.15 * (change == "one correlation")
+    z[:, 6] = r * z[:, 5] + np.sqrt(1 - r * r) * z[:, 6]
+    z[:, 8:12] = np.exp(z[:, 8:12])
+    z[:, 12:16] = rng.random((rows, 4))
+    z[:, 16:18] = rng.poisson(3.0, (rows, 2))
+    columns = {f"n{j:02}": z[:, j] for j in range(NUMBERS)}
+    for j in range(CATEGORIES):
+        levels = np.array([f"level {i}" for i in range(2 + j)])
+        shares = np.full(len(levels), 1 / len(levels))
+        if j == 2 and change == "one category":
+            shares = np.array([0.29, *[0.71 / 3] * 3])
+        columns[f"c{j:02}"] = levels[rng.choice(len(levels), rows, p=shares)]
+    return pd.DataFrame(columns)
+
+
+def run(command: list[str]) -> dict:
+    """A process: its status, output, and seconds."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return {"trouble": f"not done after {LIMIT} s"}
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "status": done.returncode,
+        "out": done.stdout,
+        "err": done.stderr,
+        "wall": round(time.perf_counter() - start, 2),
+        "cpu": round(cpu, 2),
+    }
+
+
+def ours(first: str, second: str) -> dict:
+    """The verdict, and the column that is loudest where columns are heard one by one, if that family alone alarms."""
+    done = run([sys.executable, "-m", "tellapart", first, second, "--format", "json"])
+    if done.get("status") not in (0, 1):
+        return {"trouble": done.get("trouble") or done["err"].strip()}
+    told = json.loads(done["out"])
+    families = told["result"]["families"]
+    loud = [name for name, of in families.items() if of["pvalue"] <= 0.05]
+    single = families["single columns"]
+    columns = [single["column"].split(" = ")[0]] if told["differ"] and "single columns" in loud else []
+    said = f"p {told['result']['pvalue']:.2g}; by themselves below 0.05: {', '.join(loud) or 'none'}"
+    return {"differ": told["differ"], "columns": columns, "said": said, "wall": done["wall"], "cpu": done["cpu"]}
+
+
+def theirs(python: str, arm: str, first: str, second: str) -> dict:
+    done = run([python, str(PEERS), arm, first, second])
+    if done.get("status") != 0:
+        return {"trouble": done.get("trouble") or (done["err"].strip().splitlines() or ["no output"])[-1]}
+    return {**json.loads(done["out"].splitlines()[-1]), "wall": done["wall"], "cpu": done["cpu"]}
+
+
+def installed(python: str, package: str) -> dict:
+    """The version of a package, or why there is none."""
+    code = f"import {package}; print({package}.__version__)"
+    done = run([python, "-c", code])
+    if done.get("status") == 0:
+        return {"version": done["out"].split()[-1]}
+    return {"absent": (done.get("err", "").strip().splitlines() or ["no output"])[-1]}
+
+
+def compared(rows: int, pythons: dict[str, str], there: set[str]) -> dict:
+    found: dict[str, dict] = {name: {} for name in NAMES}
+    with tempfile.TemporaryDirectory() as folder:
+        rng = np.random.default_rng(SEED)
+        for i, change in enumerate(CHANGES):
+            x, y = f"{folder}/x{i}.parquet", f"{folder}/y{i}.parquet"
+            table(rows, "nothing", rng).to_parquet(x)
+            table(rows, change, rng).to_parquet(y)
+            fitted = run([sys.executable, "-m", "tellapart", "fit", x, "-o", f"{x}.tap"])
+            found["tellapart"][change] = ours(x, y)
+            found["saved"][change] = {**ours(f"{x}.tap", y), "fit": fitted["wall"]}
+            for arm in list(NAMES)[2:]:
+                package = arm.split("-")[0]
+                if package in there:
+                    found[arm][change] = theirs(pythons[package], arm, x, y)
+                    print(f"{change}: {arm}: {found[arm][change]}", flush=True)
+            print(f"{change}: {found['tellapart'][change]}\n{found['saved'][change]}", flush=True)
+    return {name: of for name, of in found.items() if of}
+
+
+def markdown(measured: dict) -> str:
+    head = ["report", *(f"{c} ({', '.join(TRUTH[c]) or 'no alarm is right'})" for c in CHANGES), "wall s", "CPU s"]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for name, of in measured["found"].items():
+        cells = [_cell(of[change]) for change in CHANGES]
+        seconds = [
+            f"{min(v):.1f} - {max(v):.1f}" if (v := [f[key] for f in of.values() if key in f]) else "-"
+            for key in ("wall", "cpu")
+        ]
+        lines.append(f"| {NAMES[name]} | {' | '.join(cells)} | {' | '.join(seconds)} |")
+    absent = [
+        f"\n{package} did not import: {of['absent']}" for package, of in measured["peers"].items() if "absent" in of
+    ]
+    return "\n".join(lines + absent) + "\n"
+
+
+def _cell(found: dict) -> str:
+    if "trouble" in found:
+        return found["trouble"]
+    return ("alarm" + (f": {', '.join(found['columns'])}" if found["columns"] else "")) if found["differ"] else "-"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--evidently", default=sys.executable)
+    parser.add_argument("--alibi", default=sys.executable)
+    parser.add_argument("--rows", type=int, default=10_000)
+    chosen = parser.parse_args()
+    pythons = {"evidently": chosen.evidently, "alibi": chosen.alibi}
+    peers = {name: installed(pythons[name], {"alibi": "alibi_detect"}.get(name, name)) for name in pythons}
+    there = {name for name, of in peers.items() if "version" in of}
+    measured = {"machine": machine(), "seed": SEED, "rows": chosen.rows, "peers": peers}
+    measured["found"] = compared(chosen.rows, pythons, there)
+    (RESULTS / "reports.json").write_text(json.dumps(measured, indent=1) + "\n")
+    (RESULTS / "reports.md").write_text(markdown(measured))
