@@ -46,7 +46,7 @@ def tabular(x: pd.DataFrame, y: pd.DataFrame) -> dict:
     return {"differ": bool(data["is_drift"]), "columns": flagged, "said": f"smallest p {min(data['p_val']):.2g}"}
 
 
-def mmd(x: pd.DataFrame, y: pd.DataFrame, rows: int | None = None) -> dict:
+def mmd(x: pd.DataFrame, y: pd.DataFrame, rows: int) -> dict:
     from alibi_detect.cd import MMDDrift
 
     z = pd.get_dummies(pd.concat([x, y])).to_numpy(dtype=np.float32)
@@ -60,7 +60,6 @@ ARMS = {
     "evidently": evidently,
     "evidently-p": lambda x, y: evidently(x, y, num_method="ks", cat_method="chisquare", threshold=LEVEL),
     "alibi-tabular": tabular,
-    "alibi-mmd": mmd,
     "alibi-mmd-2000": lambda x, y: mmd(x, y, 2000),
 }
 
