@@ -41,7 +41,9 @@ def alibi():
     tried("MMDDrift, p-value of a clear shift, 100 permutations", lambda: mmd.predict(Y)["data"]["p_val"])
     tried("KSDrift with missing values", lambda: KSDrift(X).predict(GAPS)["data"]["p_val"])
     tried("MMDDrift with missing values", lambda: mmd.predict(GAPS)["data"])
-    tried("TabularDrift with text", lambda: TabularDrift(WORDS, categories_per_feature={0: None, 1: None}).predict(WORDS))
+    tried(
+        "TabularDrift with text", lambda: TabularDrift(WORDS, categories_per_feature={0: None, 1: None}).predict(WORDS)
+    )
     classifier = ClassifierDrift(X, LogisticRegression(), backend="sklearn", preds_type="probs")
     tried("ClassifierDrift, keys of what it returns", lambda: sorted(classifier.predict(Y)["data"]))
 
@@ -61,7 +63,9 @@ def hyppo():
     from hyppo.ksample import MMD, KSample
 
     print("hyppo", importlib.metadata.version("hyppo"))
-    tried("MMD, p-value by permutation of a clear shift", lambda: MMD().test(X, Y, reps=100, auto=False, random_state=0))
+    tried(
+        "MMD, p-value by permutation of a clear shift", lambda: MMD().test(X, Y, reps=100, auto=False, random_state=0)
+    )
     tried("KSample(MGC), three samples", lambda: KSample("MGC").test(X, Y, Z, reps=100, random_state=0)[:2])
     tried("KSample(Dcorr), default", lambda: KSample("Dcorr").test(X, Z))
     tried("missing values", lambda: KSample("Dcorr").test(GAPS, Z))
@@ -103,7 +107,9 @@ def evidently():
     one = RNG.normal(size=400)
     joint = pd.DataFrame({"a": one, "b": one}), pd.DataFrame({"a": one, "b": RNG.permutation(one)})
     tried("a correlation of 1 that became 0", lambda: drift(*joint))
-    tried("polars", lambda: drift(__import__("polars").DataFrame({"a": one}), __import__("polars").DataFrame({"a": one})))
+    tried(
+        "polars", lambda: drift(__import__("polars").DataFrame({"a": one}), __import__("polars").DataFrame({"a": one}))
+    )
 
 
 if __name__ == "__main__":

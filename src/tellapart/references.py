@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,20 +40,24 @@ def fit(arguments: Sequence[str]) -> int:
 
 def names_reference(options: argparse.Namespace) -> bool:
     """Whether the first file is a saved reference, by its first bytes."""
-    from tellapart.storage import is_ours
-
-    found = []
-    for path in options.files:
-        try:
-            with open(path, "rb") as file:
-                found.append(file.seekable() and is_ours(file.read(64)))
-        except OSError:  # standard input, a member of an archive, or trouble that the reader puts in words
-            found.append(False)
+    found = [_is_ours(path) for path in options.files]
     if any(found[1:]):
         raise ValueError(f"{options.files[found.index(True, 1)]}: a saved reference comes first, and alone")
     if options.tests != 1 and not any(found):
         raise ValueError("--tests goes with a saved reference (tellapart fit)")
     return any(found)
+
+
+def _is_ours(path: str) -> bool:
+    from tellapart.storage import is_ours
+
+    if not os.path.isfile(path):  # a pipe is read once, by its reader
+        return False
+    try:
+        with open(path, "rb") as file:
+            return is_ours(file.read(64))
+    except OSError:  # trouble that the reader puts in words
+        return False
 
 
 def against_reference(options: argparse.Namespace) -> dict[str, Any]:

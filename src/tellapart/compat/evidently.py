@@ -29,7 +29,7 @@ def stattest(reference: Any, current: Any, feature_type: Any, threshold: float) 
     Parameters
     ----------
     reference, current : series of pandas or polars
-        Values of the column. Missing ones are compared, too.
+        Values of the column. Missing ones are compared, too; but evidently leaves them out before it calls.
     feature_type : str or evidently's ColumnType
         "num", "cat" or "text". The values of categories are taken as names, also if they are numbers.
     threshold : float
