@@ -1,12 +1,14 @@
 """Drift reports of other packages on two Parquet files: run by `benchmarks.reports`, in the interpreter that has them.
 
-``python benchmarks/reports_peers.py ARM REFERENCE CURRENT`` prints what was found as JSON. It imports nothing of
-tellapart, so that it measures the other package and nothing else. Settings are the defaults of each package at level
-0.05, where it has a level.
+``python benchmarks/reports_peers.py ARM REFERENCE CURRENT [REFERENCE CURRENT ...]`` prints what was found, as JSON. It
+imports nothing of tellapart, so that it measures the other package and nothing else. Settings are the defaults of each
+package at level 0.05, where it has a level.
 """
 
 import json
 import sys
+import tempfile
+import time
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,8 @@ def evidently(x: pd.DataFrame, y: pd.DataFrame, **options: object) -> dict:
     from evidently.presets import DataDriftPreset
 
     run = Report([DataDriftPreset(**options)]).run(y, x)
-    run.save_html(sys.argv[3] + ".html")
+    with tempfile.TemporaryDirectory() as folder:
+        run.save_html(f"{folder}/report.html")
     columns, share = [], None
     for metric in run.dict()["metrics"]:
         config, value = metric["config"], metric["value"]
@@ -64,4 +67,9 @@ ARMS = {
 }
 
 if __name__ == "__main__":
-    print(json.dumps(ARMS[sys.argv[1]](pd.read_parquet(sys.argv[2]), pd.read_parquet(sys.argv[3]))))
+    started = time.process_time()
+    for first, second in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+        found = ARMS[sys.argv[1]](pd.read_parquet(first), pd.read_parquet(second))
+        ended = time.process_time()
+        print(json.dumps({**found, "cpu": round(ended - started, 2)}), flush=True)
+        started = ended

@@ -11,6 +11,8 @@ from tellapart.arguments import fit_parser
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
+    from tellapart.joint_result import TellApartResult
+    from tellapart.reference import Reference
 
 _NOT_HERE = ("by", "groups", "strata", "pairs", "blocks", "weights")
 
@@ -63,27 +65,16 @@ def _is_ours(path: str) -> bool:
 def against_reference(options: argparse.Namespace) -> dict[str, Any]:
     """What was found, in JSON types."""
     _refuse_contradictions(options)
-    from tellapart import Permutation, Reference
-    from tellapart.inference.planning import relabellings_for
+    from tellapart import Reference
 
-    path, level = options.files[0], options.level / options.tests
+    path, level, least = options.files[0], options.level / options.tests, options.effect_at_least
     reference = Reference.load(path)
-    wanted = [name for name in options.columns or reference.columns if name not in options.drop]
     sheet = _sheet(argparse.Namespace(**{**vars(options), "files": options.files[1:]}), "a sample")
-    for name in options.drop:
-        if name not in reference.columns:
-            sheet.column(name, "--drop")
-    aside = [name for name in sheet.columns if name in options.drop or name not in (options.columns or sheet.columns)]
     try:
-        kept = reference if options.columns is None and not options.drop else reference.only(wanted)
-        null = Permutation(relabellings_for(level), stop_after=20)
-        result = kept.test(
-            sheet.without(aside).frame(), tests=options.tests, null=null, memory=options.memory, rng=options.seed
-        )
+        result = _tested(reference, sheet, options, level)
+        effect_pvalue = None if least is None else result.exceeds(least)
     except (TypeError, ValueError) as error:
         raise ValueError(str(error).replace("`y`", sheet.source)) from error
-    least = options.effect_at_least
-    effect_pvalue = None if least is None else result.exceeds(least)
     return {
         "differ": bool((result.pvalue if effect_pvalue is None else effect_pvalue) <= level),
         "level": level,
@@ -93,6 +84,24 @@ def against_reference(options: argparse.Namespace) -> dict[str, Any]:
         "samples": [{"source": path, "rows": reference.rows}, {"source": sheet.source, "rows": sheet.n}],
         "result": result.to_dict(),
     }
+
+
+def _tested(reference: Reference, sheet: Sheet, options: argparse.Namespace, level: float) -> TellApartResult:
+    """The result for the columns that are asked for."""
+    from tellapart import Permutation
+    from tellapart.inference.planning import relabellings_for
+
+    for name in options.drop:
+        if name not in reference.columns:
+            sheet.column(name, "--drop")
+    if options.columns is not None or options.drop:
+        wanted = reference.columns if options.columns is None else options.columns
+        reference = reference.only([name for name in wanted if name not in options.drop])
+    among = sheet.columns if options.columns is None else options.columns
+    aside = [name for name in sheet.columns if name in options.drop or name not in among]
+    null = Permutation(relabellings_for(level), stop_after=20)
+    frame = sheet.without(aside).frame()
+    return reference.test(frame, tests=options.tests, null=null, memory=options.memory, rng=options.seed)
 
 
 def _sheet(options: argparse.Namespace, what: str) -> Sheet:
