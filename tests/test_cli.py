@@ -347,3 +347,28 @@ def test_every_option_of_the_documentation_exists():
     help_text = run("--help").stdout + run("power", "--help").stdout
     assert options
     assert all(option in help_text for option in options)
+
+
+def test_it_says_where_samples_differ(capsys, two):
+    assert main(two) == 1
+    assert "  column " in capsys.readouterr().out
+    assert main([*two, "--no-where"]) == 1
+    assert "  column " not in capsys.readouterr().out
+    assert main([*two, "--format", "markdown"]) == 1
+    assert "| column | u: median " in capsys.readouterr().out
+    assert main([*two, "--format", "json"]) == 1
+    where = json.loads(capsys.readouterr().out)["where"]
+    assert where["schema"] == "where 1"
+    assert [c["name"] for c in where["columns"] if c["differs"]] == ["u"]
+    assert main([two[0], two[0], "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["where"] is None
+
+
+def test_where_is_not_computed_in_vain(capsys, two, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr(TellApartResult, "explain", refuse)
+    assert main([*two, "-q"]) == 1
+    assert main([*two, "--no-where"]) == 1
+    capsys.readouterr()

@@ -89,6 +89,12 @@ def test_it_sees_what_changes(fitted, change):
     assert fitted.test(change(mixed(150, rng), rng), **QUICK).pvalue <= 0.05
 
 
+def test_it_says_where_the_sample_differs(fitted):
+    current = mixed(150, np.random.default_rng(3)).assign(kind="x")
+    said = str(fitted.test(current, **QUICK).explain())
+    assert "kind" in said
+
+
 def test_schema_differences_come_first(fitted):
     current = mixed(60, np.random.default_rng(2)).drop(columns="count").assign(extra=1)
     current = current.assign(amount=current["amount"].astype(str), flag="perhaps")[[*current.columns[::-1]]]

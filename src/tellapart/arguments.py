@@ -83,6 +83,7 @@ def _add_verdict(group: argparse._ArgumentGroup) -> None:
         help="different only if more than this share of the probability certainly lies elsewhere (0 to 1)",
     )
     add("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    add("--no-where", dest="where", action="store_false", help="do not say where the samples differ")
     add("-q", "--quiet", action="store_true", help="no output but the exit status")
     add("--seed", type=int, default=0, metavar="N", help="of the random relabellings (default: 0, so runs repeat)")
     add("--memory", type=float, default=2.0, metavar="GB", help="beside the rows themselves (default: 2)")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SAME, _DIFFERENT, _TROUBLE, _INTERRUPTED = 0, 1, 2, 130
 _MOST_COLUMNS = 2000  # the work grows with their third power
+_DRAWS, _MOST_DRAWS = 999, 4999  # relabellings that say where: the stricter the level, the more
 _EQUAL = "the samples hold the same rows in the same order"
 _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 
@@ -54,7 +55,10 @@ def _trouble(message: str) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
-    outcome = against_reference(options) if names_reference(options) else _outcome(_samples(options), options)
+    saved = names_reference(options)
+    outcome, result = against_reference(options) if saved else _outcome(_samples(options), options)
+    if options.where and not options.quiet:
+        outcome["where"] = _where(outcome, result)
     if not options.quiet:
         print(_printed(outcome, options.format), flush=True)
     return _DIFFERENT if outcome["differ"] else _SAME
@@ -94,8 +98,19 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
             raise ValueError(f"--effect-at-least needs independent rows and cannot go with --{name}")
 
 
-def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> dict[str, Any]:
-    """What was found, in JSON types."""
+def _where(outcome: dict[str, Any], result: Any) -> dict[str, Any] | None:
+    """Where two samples differ, if they do."""
+    from tellapart.inference.planning import relabellings_for
+
+    if not outcome["differ"] or len(outcome["samples"]) > 2:
+        return None
+    draws = min(max(_DRAWS, relabellings_for(outcome["level"])), _MOST_DRAWS)
+    explained: dict[str, Any] = result.explain(max(outcome["level"], 1 / (draws + 1)), draws).to_dict()
+    return explained
+
+
+def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
+    """What was found, in JSON types, and the result that it is from."""
     from tellapart import Permutation, tell_apart
     from tellapart.inference.planning import relabellings_for
 
@@ -123,14 +138,16 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> dict[str, Any]
             result = replace(result, pvalue=1.0, notes=(*result.notes, _EQUAL))
         least = options.effect_at_least
         effect_pvalue = None if least is None else result.exceeds(least)
-    return {
+    outcome = {
         "differ": bool((result.pvalue if least is None else effect_pvalue) <= options.level),
         "level": options.level,
         "effect_at_least": least,
         "effect_pvalue": effect_pvalue,
         "samples": [{"source": sheet.source, "rows": sheet.n} for sheet in sheets],
         "result": result.to_dict(),
+        "where": None,
     }
+    return outcome, result
 
 
 def _compared(sheet: Sheet, options: argparse.Namespace) -> Sheet:

@@ -16,6 +16,7 @@ from tellapart._arrays import FloatArray
 from tellapart._randomness import as_generator
 from tellapart._threads import one_blas_thread
 from tellapart._version import __version__
+from tellapart.explanation import Subject
 from tellapart.inference.certificate import Certificate, certify
 from tellapart.inference.ensemble import prepared
 from tellapart.inference.exchange import Exchange, PerSample, sample_names
@@ -26,12 +27,12 @@ from tellapart.inference.prequential import Prequential
 from tellapart.inference.refit import Refit
 from tellapart.inference.several import heard_several
 from tellapart.inference.whole_sample import as_families, as_ridges
-from tellapart.joint_result import Sizes, TellApartResult, area
+from tellapart.joint_result import Explains, Sizes, TellApartResult, area
 from tellapart.kernels import BandwidthGrid, Precomputed
 from tellapart.procedure import as_learner
 from tellapart.samples import Samples, listed_samples
 from tellapart.several_result import SeveralResult
-from tellapart.tables import encoded
+from tellapart.tables import Encoded, encoded
 from tellapart.witness.select import Select
 
 Values = NDArray[np.float64]
@@ -131,7 +132,8 @@ def tell_apart(
     exchange = Exchange.among([len(part) for part in parts.rows], groups, strata, pairs, blocks, weights)
     used = {"kernels": kernels, "ridges": ridges, "families": families, "learner": learner, "null": null}
     used |= {"pairs": pairs, "blocks": blocks, "memory": memory}
-    made = Made(parts, exchange, used, record, generator, generator.permutation(len(exchange.unit_of_row)))
+    order = generator.permutation(len(exchange.unit_of_row))
+    made = Made((x, y), parts, exchange, used, record, generator, order)
     with one_blas_thread():
         if len(parts.rows) > 2:
             return made.several()
@@ -147,6 +149,7 @@ class Parts:
     numbered: bool
     notes: tuple[str, ...] = ()
     schema_differences: tuple[str, ...] = ()
+    table: Encoded | None = None  # None for rows of precomputed kernels
 
     @property
     def constant(self) -> bool:
@@ -166,6 +169,7 @@ class Made:
     tell which sample a row is from.
     """
 
+    given: tuple[Any, Any]  # two samples as they came
     parts: Parts
     exchange: Exchange
     used: dict[str, Any]
@@ -275,6 +279,7 @@ class Made:
         n, m = len(rows[0]), len(rows[1])
         split = None if evidence is None else (evidence[:n], evidence[n:])
         judged = None if split is None else tuple(e[~np.isnan(e)] for e in split)
+        seed = int(self.rng.integers(2**63))
         return TellApartResult(
             statistic,
             pvalue,
@@ -285,14 +290,20 @@ class Made:
             rng=self.record,
             version=__version__,
             evidence=split,
-            certificate_of=self._certificate(),
+            certificate_of=self._certificate(seed),
+            explanation_of=self._explanation(seed),
             schema_differences=self.parts.schema_differences,
             **{"notes": self.parts.notes, **known},
         )
 
-    def _certificate(self) -> partial[Certificate] | None:
+    def _explanation(self, seed: int) -> Explains | None:
+        """How to say where the samples differ; it is computed when asked for."""
+        if self.parts.table is None:
+            return None
+        return Subject(self.given, self.parts.table, self.exchange, Fewer(), seed).explained
+
+    def _certificate(self, seed: int) -> partial[Certificate] | None:
         """How to certify the effect, where rows are independent; it is computed when asked for."""
-        seed = int(self.rng.integers(2**63))
         if self.exchange.words != "rows" or self.parts.numbered or min(map(len, self.parts.rows)) < 4:
             return None
         return partial(_certified, self.parts.samples, seed)
@@ -323,7 +334,7 @@ def _as_parts(x: Any, y: Any, kernels: Any) -> Parts:
     if isinstance(listed, Sequence) and any(isinstance(k, Precomputed) for k in listed):
         return _numbered_parts(x, y, listed)
     table = encoded(*listed_samples(x)) if y is None else encoded(x, y)
-    parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema))
+    parts = Parts(table.samples, table.columns, False, table.notes, tuple(d.text for d in table.schema), table)
     for name, rows in zip(sample_names(len(parts.rows)), parts.rows, strict=True):
         if len(rows) < 2:
             raise ValueError(f"{name} must have at least 2 rows, got {len(rows)}.")

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from tellapart import _checks as checks
 from tellapart._randomness import from_record
 from tellapart._spec import rebuilt, refuse_specs, to_spec
+from tellapart.explanation import Explanation
 from tellapart.inference.certificate import Certificate
 from tellapart.inference.whole_sample import Hearing
 from tellapart.report.text import to_joint_text
 
 Values = NDArray[np.float64]
+Explains = Callable[[float, int, "tuple[Values, Values] | None"], Explanation]
 
 _SCHEMA = "joint 2"  # of to_dict; raised when its meaning changes
 
@@ -81,6 +83,7 @@ class TellApartResult:
     certified: float | None = None  # the bound at 95 % of a result that was read back
     evidence: tuple[Values, Values] | None = field(default=None, repr=False)
     certificate_of: Callable[[], Certificate] | None = field(default=None, repr=False)
+    explanation_of: Explains | None = field(default=None, repr=False)
 
     @classmethod
     def families_of(cls, hearing: Hearing, columns: tuple[str, ...] | None) -> dict[str, Loudest]:
@@ -119,6 +122,40 @@ class TellApartResult:
                 "groups, strata, pairs, blocks or weights, not a precomputed kernel, and not a result read back."
             )
         return self.certificate
+
+    def explain(self, level: float = 0.05, n_permutations: int = 999) -> Explanation:
+        """Where the samples differ: columns, pairs of columns, sub-groups and single rows. Computed when asked for.
+
+        Parameters
+        ----------
+        level : float
+            At which a column, pair or sub-group is marked as different. Among columns the chance that any is marked
+            wrongly is at most this, and the same holds among pairs and among sub-groups.
+        n_permutations : int
+            Relabellings for columns and pairs, drawn as the test drew its own: groups, strata, pairs, blocks and
+            weights are respected.
+
+        Returns
+        -------
+        Explanation
+            It prints, and its ``to_dict()`` is plain data. What it guarantees stands in ``docs/where.md``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tellapart import tell_apart
+        >>> rng = np.random.default_rng(0)
+        >>> x, y = rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + [0, 0, 1]
+        >>> where = tell_apart(x, y, rng=0).explain()
+        >>> [(column.name, column.pvalue) for column in where.columns if column.differs]
+        [('column 2', 0.001)]
+        """
+        if self.explanation_of is None:
+            raise ValueError(
+                "`explain` needs the rows and their columns, which neither a result that was read back has nor one of "
+                "precomputed kernels. Run tell_apart(x, y, **result.settings()) on the samples first."
+            )
+        return self.explanation_of(level, n_permutations, self.evidence)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))

@@ -62,8 +62,8 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def against_reference(options: argparse.Namespace) -> dict[str, Any]:
-    """What was found, in JSON types."""
+def against_reference(options: argparse.Namespace) -> tuple[dict[str, Any], TellApartResult]:
+    """What was found, in JSON types, and the result that it is from."""
     _refuse_contradictions(options)
     from tellapart import Reference
 
@@ -75,7 +75,7 @@ def against_reference(options: argparse.Namespace) -> dict[str, Any]:
         effect_pvalue = None if least is None else result.exceeds(least)
     except (TypeError, ValueError) as error:
         raise ValueError(str(error).replace("`y`", sheet.source)) from error
-    return {
+    outcome = {
         "differ": bool((result.pvalue if effect_pvalue is None else effect_pvalue) <= level),
         "level": level,
         "tests": options.tests,
@@ -84,6 +84,7 @@ def against_reference(options: argparse.Namespace) -> dict[str, Any]:
         "samples": [{"source": path, "rows": reference.rows}, {"source": sheet.source, "rows": sheet.n}],
         "result": result.to_dict(),
     }
+    return outcome, result
 
 
 def _tested(reference: Reference, sheet: Sheet, options: argparse.Namespace, level: float) -> TellApartResult:

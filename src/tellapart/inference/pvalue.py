@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincc, gammainccinv
+from scipy.special import betaln, gammaincc, gammainccinv, logsumexp
 
 # No p-value of ours is zero. A double holds nothing smaller than this with full precision.
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -155,3 +155,67 @@ def sequential_pvalue(pvalues: ArrayLike, shapes: ArrayLike, total: float) -> fl
     if used.sum() == 1 and shape.sum() >= total * (1 - 1e-9):
         return float(p[used][0])
     return min(1.0, max(SMALLEST, float(gammaincc(total, gammainccinv(shape[used], p[used]).sum()))))
+
+
+def stepdown_pvalues(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P-values of several hypotheses that allow for all of them: Westfall and Young's step-down maximum.
+
+    `scores` has a row for each hypothesis over the same B + 1 labellings, the observed one first; large is loud. The
+    loudest row is ranked among the largest score of all rows in every labelling, the next one among the largest of
+    those that are left, and so on; none gets less than the one before it.
+
+    Level: let the rows of the hypotheses that hold be computed from data whose distribution the relabellings leave
+    unchanged *together*. If any of these gets ``p <= a``, the first of them was ranked among at least all of them, so
+    their largest observed score has rank ``<= a`` among their own B + 1 largest scores, which are exchangeable: that
+    has probability at most a. It does not matter what the other hypotheses do.
+
+    References
+    ----------
+    Westfall, Young (1993). Resampling-based multiple testing. Wiley.
+
+    Examples
+    --------
+    The second is below the largest of the others in one of four labellings, but not once the first is set aside:
+
+    >>> stepdown_pvalues(np.array([[9.0, 3.0, 5.0, 0.0], [4.0, 0.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]])).tolist()
+    [0.25, 0.25, 1.0]
+    """
+    order = np.argsort(-scores[:, 0], kind="stable")
+    largest = np.maximum.accumulate(scores[order[::-1]], axis=0)[::-1]  # of each row and all that are less loud
+    found = np.empty(len(scores))
+    found[order] = [permutation_pvalue(float(scores[i, 0]), row[1:]) for i, row in zip(order, largest, strict=True)]
+    found[order] = np.maximum.accumulate(found[order])
+    return found
+
+
+def fisher_pvalue(inside_x: int, n: int, inside_y: int, m: int) -> float:
+    """Fisher's exact test of equal shares: two-sided, for counts of independent rows in a set that was fixed before.
+
+    Given how many of all rows are inside, those of the first sample are hypergeometric if the shares are equal; the
+    p-value adds up all outcomes that are at most as likely as the observed one.
+
+    >>> round(fisher_pvalue(3, 4, 1, 4), 6), fisher_pvalue(0, 5, 0, 7)
+    (0.485714, 1.0)
+    """
+    total = inside_x + inside_y
+    outcome = np.arange(max(0, total - m), min(n, total) + 1)
+    log_ways = _log_ways(n, outcome) + _log_ways(m, total - outcome) - _log_ways(n + m, np.array([total]))
+    as_unlikely = log_ways <= log_ways[inside_x - outcome[0]] + 1e-7
+    return tail_pvalue(float(logsumexp(log_ways[as_unlikely])))
+
+
+def _log_ways(n: int, k: NDArray[np.intp]) -> NDArray[np.float64]:
+    return np.asarray(-math.log(n + 1) - betaln(n - k + 1, k + 1))
+
+
+def holm_pvalues(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """P-values that allow for all hypotheses, whatever they have to do with each other (Holm 1979).
+
+    >>> holm_pvalues([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    found = np.empty(len(p))
+    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return found

@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from tellapart.report.text import joint_rows, laid_out, several_rows, verdict_sentence
+from tellapart.report.where import where_rows
 
+_MOST_WHERE = 3  # columns, pairs and sub-groups that are named
 _RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
 
 
@@ -49,7 +51,9 @@ def _rows(outcome: dict[str, Any]) -> list[tuple[str, str]]:
     result, named = outcome["result"], [f"{s['source']} ({s['rows']} rows)" for s in outcome["samples"]]
     if len(named) > 2:
         return [("samples", f"{i}: {name}") for i, name in enumerate(named)] + several_rows(result, outcome["level"])
-    return [("samples", " against ".join(named)), *joint_rows(result)]
+    where = where_rows(outcome["where"], _MOST_WHERE) if outcome.get("where") else []
+    samples = " against ".join(named) + (", called x and y below" if where else "")
+    return [("samples", samples), *where, *joint_rows(result)]
 
 
 def _escaped(text: str) -> str:
