@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tellapart.locations import mean_embedding_test, smooth_cf_test
     from tellapart.moments import snr
     from tellapart.procedure import power, sample_size, witness_test
+    from tellapart.reference import Reference
+    from tellapart.saved_witness import SavedWitness
     from tellapart.witness.estimator import FromEstimator
     from tellapart.witness.fisher import Fisher, Mean
     from tellapart.witness.nystrom import Nystrom
@@ -48,8 +50,10 @@ __all__ = [
     "OptimisedKernel",
     "Permutation",
     "Prequential",
+    "Reference",
     "Refit",
     "Saddlepoint",
+    "SavedWitness",
     "Select",
     "__version__",
     "datasets",
@@ -79,6 +83,8 @@ _HOMES = {
     "locations": ("mean_embedding_test", "smooth_cf_test"),
     "moments": ("snr",),
     "procedure": ("power", "sample_size", "witness_test"),
+    "reference": ("Reference",),
+    "saved_witness": ("SavedWitness",),
     "witness.estimator": ("FromEstimator",),
     "witness.fisher": ("Fisher", "Mean"),
     "witness.nystrom": ("Nystrom",),

@@ -23,13 +23,16 @@ examples
   tellapart a.parquet b.parquet --report report.html
                                                      a page with pictures: which columns, pairs, sub-groups and rows
   zcat today.csv.gz | tellapart reference.csv - -q || echo "today is different"
+  tellapart fit reference.parquet -o reference.tap   keep a reference in coarse form; then, day after day:
+  tellapart reference.tap today.parquet --tests 365  compare with it
   tellapart power 500                                what could 500 rows against 500 detect?
   tellapart power --effect 0.1                       how many rows does such a difference need?
   tellapart demo                                     two small files that ship with tellapart
+  tellapart --completion bash                        print a completion script for bash, zsh or fish
 
 files: CSV and TSV, also gz and zst, Parquet, Arrow/Feather, NPY, NPZ (file.npz:name), JSON lines, Excel; - is standard
-input. A file called power or demo is written ./power. More than numbers needs pip install 'tellapart[files]', Excel
-'tellapart[excel]', and --sql 'tellapart[sql]'.
+input. A file called fit, power or demo is written ./power. More than numbers needs pip install 'tellapart[files]',
+Excel 'tellapart[excel]', and --sql 'tellapart[sql]'.
 """
 
 
@@ -94,6 +97,7 @@ def _add_verdict(group: argparse._ArgumentGroup) -> None:
     add("-q", "--quiet", action="store_true", help="no output but the exit status")
     add("--seed", type=int, default=0, metavar="N", help="of the random relabellings (default: 0, so runs repeat)")
     add("--memory", type=float, default=2.0, metavar="GB", help="beside the rows themselves (default: 2)")
+    add("--tests", type=int, default=1, metavar="K", help="tests planned with a saved reference, which share the level")
     add("--config", metavar="FILE.toml", help="options by name; the command line overrides them")
 
 
@@ -121,6 +125,31 @@ def power_parser() -> argparse.ArgumentParser:
     add("--level", type=float, default=0.05, metavar="P", help="false alarms among equal samples (default: 0.05)")
     add("--train-share", type=float, default=0.5, metavar="SHARE", help="share of the rows that learns (default: 0.5)")
     add("--seed", type=int, default=0, metavar="N", help="of the splits of pilot files (default: 0)")
+    return parser
+
+
+def fit_parser() -> argparse.ArgumentParser:
+    """``tellapart fit``."""
+    parser = _parser(
+        "tellapart fit",
+        "Keeps a reference in a file, to compare later samples with. Of each of some random rows the file holds\n"
+        "which class every value lies in: about 256 classes for a column of numbers, the common levels of others.\n"
+        "It is small, exact to test with, and not anonymous.",
+        "examples\n"
+        "  tellapart fit reference.parquet -o reference.tap\n"
+        "  tellapart reference.tap today.parquet               compare\n"
+        "  tellapart reference.tap today.parquet --tests 365   one of 365 tests that share the level\n",
+    )
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="the reference, one row per observation")
+    add("-o", "--output", required=True, metavar="FILE.tap", help="where to keep it")
+    add("--sql", action="append", default=[], metavar="duckdb:QUERY", help="a query in place of the file; needs duckdb")
+    add("--columns", type=_names, metavar="A,B", help="keep these columns only")
+    add("--drop", type=_names, default=[], metavar="A,B", help="leave these columns out")
+    add("--no-header", action="store_true", help="the first line of a CSV file is data")
+    add("--rows", type=int, default=5000, metavar="N", help="keep at most so many rows, at random (default: 5000)")
+    add("--classes", type=int, default=256, metavar="N", help="about so many classes of numbers (default: 256)")
+    add("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
     return parser
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tellapart._writing import refuse_unwritable, write_whole
 from tellapart.arguments import command_line, parsed, power_parser
+from tellapart.completion import complete
+from tellapart.references import against_reference, fit, names_reference
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
@@ -31,7 +33,7 @@ _SEVERAL = re.compile(r"Sample 0 is `x` and sample (\d+) is `y` here: ")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    commands = {"power": plan, "demo": demonstrate}
+    commands = {"power": plan, "demo": demonstrate, "fit": fit, "--completion": complete}
     try:
         if arguments and arguments[0] in commands:
             return commands[arguments[0]](arguments[1:])
@@ -56,7 +58,8 @@ def compare(options: argparse.Namespace) -> int:
     """Files -> samples -> verdict."""
     if options.report is not None:
         refuse_unwritable(options.report, "--report", options.files)
-    outcome, result = _outcome(_samples(options), options)
+    saved = names_reference(options)
+    outcome, result = against_reference(options) if saved else _outcome(_samples(options), options)
     if options.where and (options.report is not None or (outcome["differ"] and not options.quiet)):
         outcome["where"] = _where(outcome, result)
     try:

@@ -82,7 +82,7 @@ def _of_frames(frames: Any, column: str | int) -> tuple[list[Any], list[Column]]
             raise ValueError(f"`column` must be a column of `{name}`, got {column!r}; there are {frame.columns[:5]}.")
         if len(frame.columns) < 2:
             raise ValueError(f"`{name}` must have another column beside {column!r}.")
-        values.append(columns_of(frame.select(column), name)[str(column)])
+        values.append(columns_of(frame.select(column), name)[str(column)].kept())
     if values[0].kind != values[1].kind:
         values = [v.to("text") for v in values]
     return [frame.drop(column).to_native() for frame in frames], values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks as checks
+from tellapart import storage
 from tellapart._randomness import as_generator, from_record
 from tellapart._spec import NotPlain, from_spec, is_spec, rebuilt, to_spec
 from tellapart._version import __version__
@@ -23,13 +25,15 @@ from tellapart.inference.confidence import (
 )
 from tellapart.inference.null import Null, Verdict
 from tellapart.inference.planning import power_from_snr, snr_for
+from tellapart.kernels import Precomputed
 from tellapart.moments import Standardised, WitnessMoments
 from tellapart.report.fragment import to_fragment
 from tellapart.report.text import USUAL_LEVEL, to_text, verdict_sentence, witness_rows
 from tellapart.samples import as_frame, as_rows
 from tellapart.split import Split, TrainShare
 from tellapart.tables import Encoded, Encoding
-from tellapart.witness.base import Learner, Witness
+from tellapart.tables.stored import plain_encoding
+from tellapart.witness.base import KernelWitness, Learner, Witness
 from tellapart.witness.select import SelectedWitness, Selection
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 _SCHEMA = 1  # of to_dict; raised when its meaning changes
+WITNESS_KIND, WITNESS_VERSION = "witness", 1  # of saved files
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,20 @@ class RowWitness:
         else:
             rows = as_rows(z, self.n_columns, self.columns)
         return np.asarray(self.function(rows), dtype=np.float64)
+
+    def stored(self) -> storage.Stored:
+        """JSON and arrays, where the witness is a sum of kernels that can be written down."""
+        if not isinstance(self.function, KernelWitness) or isinstance(self.function.kernel, Precomputed):
+            raise TypeError(
+                f"`witness` must be a sum of kernels to be saved, as Select, Fisher and Mean learn it, got "
+                f"{type(self.function).__name__}: models would need pickles, which run code when they are read."
+            )
+        spec = to_spec(self.function.kernel)
+        from_spec(spec)  # or an error that says which function cannot be written down
+        arrays = {"centres": np.asarray(self.function.centres), "coefficients": self.function.coefficients}
+        encoding = None if self.encoding is None else plain_encoding(self.encoding, arrays)
+        columns = None if self.columns is None else list(self.columns)
+        return storage.Stored({"kernel": spec, "columns": columns, "encoding": encoding}, arrays)
 
 
 @dataclass(frozen=True)
@@ -200,6 +219,19 @@ class WitnessTestResult:
             "train_share": self.train_share,
             "rng": from_record(self.rng),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the witness and its values on the test rows of `x` to a file, for :class:`tellapart.SavedWitness`.
+
+        The file holds the training rows of both samples as numbers: they are the centres of the witness.
+        """
+        if self.witness is None or self.values is None:
+            raise ValueError("`save` needs the witness and its values, which a result read back does not have.")
+        content = self.witness.stored()
+        plain = {name: self.to_dict()[name] for name in ("rows", "training_range", "learner", "version")}
+        arrays = {**content.arrays, "values": self.values[0]}
+        described = storage.Stored({**content.description, **plain}, arrays)
+        storage.save(path, WITNESS_KIND, WITNESS_VERSION, described)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but arrays and functions, in JSON types. Same result, same dict."""

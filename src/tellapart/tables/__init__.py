@@ -48,7 +48,7 @@ from tellapart.tables.encoders import Constant, Encoder, LeftOut, shortened
 from tellapart.tables.reading import Column, columns_of
 from tellapart.tables.schema import SchemaDifference, compared_columns, other_orders
 
-__all__ = ["Encoded", "Encoding", "SchemaDifference", "encoded"]
+__all__ = ["Encoded", "Encoding", "ReadTable", "SchemaDifference", "encoded"]
 
 _MOST_NAMED = 5
 _TOGETHER = 2**18  # numbers that are made at a time
@@ -145,6 +145,10 @@ class Encoded:
         return Samples(self.samples[0], self.samples[1], self.columns, self.shares)
 
 
+class ReadTable(dict[str, Column]):
+    """One sample as columns that have been read already, by name."""
+
+
 def encoded(*samples: Any, names: Sequence[str] | None = None) -> Encoded:
     """Samples of any accepted kind as numbers; data frames of any types of columns are encoded on their pooled rows.
 
@@ -172,6 +176,8 @@ def encoded(*samples: Any, names: Sequence[str] | None = None) -> Encoded:
     "column 'plan' is only in x, and was not compared"
     """
     names = sample_names(samples) if names is None else names
+    if all(isinstance(data, ReadTable) for data in samples):
+        return _fitted(*compared_columns(samples, names), names)
     frames = [as_frame(data, name) for data, name in zip(samples, names, strict=True)]
     known = [f for f in frames if f is not None]
     if len(known) < len(frames):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tellapart._arrays import to_numpy
 from tellapart.samples import FrameOrSeries, as_frame
-from tellapart.tables import Encoded
+from tellapart.tables import Encoded, ReadTable
 from tellapart.tables.encoders import Encoder, Levels, Texts
 from tellapart.tables.reading import Column, columns_of, text_of
 
@@ -97,6 +97,8 @@ def original_columns(given: Sequence[Any], table: Encoded, rows: Sequence[Ids]) 
 
 
 def _read(data: Any, rows: Ids, names: Sequence[str]) -> dict[str, Column]:
+    if isinstance(data, ReadTable):
+        return {name: column.taken(rows) for name, column in data.items()}
     frame = _frame(data)
     found = columns_of(frame[rows], "z")
     return dict(zip(names, found.values(), strict=True)) if isinstance(frame, nw.Series) else found
@@ -136,6 +138,9 @@ def _booleans(given: Sequence[Any], names: Sequence[str]) -> list[bool]:
 
 def row_texts(data: Any, rows: Ids, names: Sequence[str]) -> list[dict[str, str]]:
     """The values of some rows as they came in, as text of at most 80 characters."""
+    if isinstance(data, ReadTable):
+        read = _read(data, rows, names)
+        return [{name: _text(_dated(read[name], i)) for name in names} for i in range(len(rows))]
     frame = as_frame(data, "z")
     if frame is None:
         values = np.atleast_2d(to_numpy(data).T).T[rows]
@@ -146,6 +151,16 @@ def row_texts(data: Any, rows: Ids, names: Sequence[str]) -> list[dict[str, str]
     if isinstance(some, nw.Series):
         columns = dict(zip(names, columns.values(), strict=True))
     return [{name: _text(columns[name][i]) for name in names} for i in range(len(rows))]
+
+
+def _dated(column: Column, i: int) -> Any:
+    """One value of a column that has been read: dates are seconds there."""
+    if column.kind == "text":
+        return column.texts[i]
+    value = column.values.tolist()[i]
+    if column.kind != "dates" or value != value:
+        return value
+    return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=value)
 
 
 def _text(value: Any) -> str:

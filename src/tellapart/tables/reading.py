@@ -111,9 +111,19 @@ class Column:
         return [levels[code] for code in self.coded.codes.tolist()]
 
     def kept(self) -> Column:
-        """The same column, read once."""
-        known = self.read()
+        """The same column, read once; numbers in double precision."""
+        known = self.read() if self.kind == "text" else np.asarray(self.read(), dtype=np.float64)
         return replace(self, read=lambda: known)
+
+    def taken(self, rows: NDArray[np.intp]) -> Column:
+        """Some of its rows.
+
+        >>> Column.of("a", "text", ["v", None, "u"]).taken(np.array([2, 1])).texts
+        ['u', None]
+        """
+        known = self.read()
+        some = known._replace(codes=known.codes[rows]) if isinstance(known, Coded) else known[rows]
+        return replace(self, rows=len(rows), read=lambda: some).kept()
 
     @property
     def missing(self) -> NDArray[np.bool_]:

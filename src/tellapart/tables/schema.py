@@ -28,14 +28,14 @@ def compared_columns(
     Types belong to a file and not to its rows, so looking at them by sample does not touch exactness.
     """
     everywhere = [c for c in tables[0] if all(c in table for table in tables)]
-    differences = _absences(tables, names)
+    differences = absences(tables, names)
     differences += other_orders(tables, names)
     compared = []
     for label in everywhere:
         columns = [table[label] for table in tables]
         kind = _common_kind(columns)
         if len({c.kind for c in columns} - {"nothing"}) > 1:
-            differences.append(_other_types(label, columns, names, kind))
+            differences.append(other_types(label, [c.kind for c in columns], names, kind))
         if kind is not None:
             compared.append([c.to(kind) for c in columns])
     return compared, tuple(differences)
@@ -57,7 +57,8 @@ def _common_kind(columns: Sequence[Column]) -> Kind | None:
     return "text" if other in ("numbers", "booleans") else None
 
 
-def _absences(tables: Sequence[dict[str, Column]], names: Sequence[str]) -> list[SchemaDifference]:
+def absences(tables: Sequence[Collection[str]], names: Sequence[str]) -> list[SchemaDifference]:
+    """Which columns not every table has."""
     every = dict.fromkeys(c for table in tables for c in table)
     found = []
     for label in every:
@@ -80,7 +81,8 @@ def other_orders(tables: Sequence[Collection[str]], names: Sequence[str]) -> tup
     return (SchemaDifference("order", "", words),) if turned else ()
 
 
-def _other_types(label: str, columns: Sequence[Column], names: Sequence[str], kind: Kind | None) -> SchemaDifference:
-    held = ", ".join(f"{c.kind} in {name}" for c, name in zip(columns, names, strict=True))
+def other_types(label: str, held_as: Sequence[Kind], names: Sequence[str], kind: Kind | None) -> SchemaDifference:
+    """What a column holds in each table, and as what it was compared."""
+    held = ", ".join(f"{own} in {name}" for own, name in zip(held_as, names, strict=True))
     end = "was not compared" if kind is None else f"was compared as {kind}"
     return SchemaDifference("type", label, f"column '{label}' holds {held}, and {end}")
