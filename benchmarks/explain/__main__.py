@@ -1,4 +1,4 @@
-"""Are the places where samples differ named rightly? ``python -m benchmarks.explain [TRIALS]``.
+"""Are the places where samples differ named rightly? ``python -m benchmarks.explain [TRIALS [PROCESSES]]``.
 
 Problems with known truth, 100 trials each (a fifth for the forest), against Kolmogorov-Smirnov with Bonferroni and the
 permutation importance of a random forest; alibi-detect's SpotTheDiff as :mod:`benchmarks.explain.spot_the_diff` has
@@ -8,16 +8,18 @@ written it. Writes benchmarks/results/explain.json and explain.md.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.explain.methods import DRAWS, LEVEL, PEERS, explained
-from benchmarks.explain.problems import PROBLEMS, Drawn, Problem
+from benchmarks.explain.problems import PROBLEMS, Drawn
 from benchmarks.explain.spot_the_diff import SEED, WRITTEN
 from benchmarks.machine import machine
 
@@ -37,7 +39,7 @@ def scores(named: Iterable[set[Any]], truth: frozenset[Any]) -> dict[str, float]
     }
 
 
-def region_scores(problem: Problem, drawn: Drawn, where: dict[str, Any]) -> tuple[float, float] | None:
+def region_scores(drawn: Drawn, where: dict[str, Any]) -> tuple[float, float] | None:
     """Of the rows of y in the sub-groups with more of y: the share that was moved, and the share of the moved."""
     held = np.zeros(len(drawn.y), dtype=bool)
     for group in where["subgroups"]:
@@ -62,8 +64,9 @@ def _inside(rule: list[str], drawn: Drawn) -> np.ndarray:
     return held
 
 
-def measured(number: int, problem: Problem, trials: int) -> dict[str, Any]:
-    """All methods on the same draws."""
+def measured(number: int, trials: int) -> dict[str, Any]:
+    """All methods on the same draws of a problem."""
+    problem = PROBLEMS[number]
     columns, pairs, groups, regions, peers = [], [], [], [], {}
     seconds: dict[str, float] = {}
     for trial in range(trials):
@@ -75,7 +78,7 @@ def measured(number: int, problem: Problem, trials: int) -> dict[str, Any]:
         pairs.append({frozenset(p["names"]) for p in where["pairs"] if p["differs"]})
         groups.append(any(g["differs"] for g in where["subgroups"]))
         if drawn.moved is not None:
-            regions.append(region_scores(problem, drawn, where))
+            regions.append(region_scores(drawn, where))
         for name, method in PEERS.items():
             if name == "forest" and trial % _FOREST_EVERY:
                 continue
@@ -153,13 +156,19 @@ def _cell(score: dict[str, Any] | None) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    trials = int(arguments[0]) if arguments else 100
+    trials, processes = (*map(int, arguments), *(100, os.cpu_count())[len(arguments) :])
     figures: list[dict[str, Any]] = []
-    for number, problem in enumerate(PROBLEMS):
-        figures.append(measured(number, problem, trials))
-        write(figures, trials)
-        print(problem.name, {n: _cell(s) for n, s in figures[-1]["named"].items()}, figures[-1]["sub-groups"],
-              figures[-1]["cpu_seconds"], flush=True)  # fmt: skip
+    with ProcessPoolExecutor(processes) as pool:
+        started = [pool.submit(measured, number, trials) for number in range(len(PROBLEMS))]
+        for future in started:
+            figures.append(future.result())
+            write(figures, trials)
+            told(figures[-1])
+
+
+def told(figure: dict[str, Any]) -> None:
+    named = {name: _cell(score) for name, score in figure["named"].items()}
+    print(figure["problem"], named, figure["sub-groups"], figure["cpu_seconds"], flush=True)
 
 
 def write(figures: list[dict[str, Any]], trials: int) -> None:

@@ -31,7 +31,7 @@ def spotted(drawn: Drawn, k: int, seed: int) -> tuple[float, list[str]]:
     torch.manual_seed(seed)
     table = encoded(drawn.x, drawn.y)
     x, y = (rows.astype(np.float32) for rows in table.samples[:2])
-    detector = SpotTheDiffDrift(x, backend="pytorch", p_val=LEVEL, n_diffs=1, epochs=3, verbose=0, device="cpu")
+    detector = SpotTheDiffDrift(x, backend="pytorch", p_val=LEVEL, n_diffs=1, epochs=40, verbose=0, device="cpu")
     found = detector.predict(y)["data"]
     weights = np.abs(np.asarray(found["diffs"])).max(axis=0)
     best = {s: max(w for w, o in zip(weights, table.sources, strict=True) if o == s) for s in table.sources}
