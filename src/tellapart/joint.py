@@ -83,7 +83,8 @@ def tell_apart(
         Ridges as effective degrees of freedom of the witness, or numbers that are added to the pooled covariance.
     families : sequence of str, optional
         Kinds of statistics that take part: "left out", "kernel", "linear", "potential", "single columns", "all
-        columns", "pairs of columns". Default: all; with kernels of your own those that are made of kernels.
+        columns", "single pairs", "pairs of columns". Default: all; with kernels of your own those that are made of
+        kernels.
     learner : Fisher, Select, FromEstimator, ..., optional
         Any learner in place of the kernels: it is refitted for every relabelling (`null=Refit(19)`), or learns from
         past blocks of rows and is judged on the next (`null=Prequential()`), which is cheaper. Both are exact.

@@ -273,8 +273,11 @@ _PLAIN = ("statistic", "pvalue", "auc", "draws", "exchanged", "computed", "versi
 def _loudest(hearing: Hearing, family: str, columns: tuple[str, ...] | None) -> Loudest:
     index, score = hearing.loudest(family)
     row = hearing.rows[index]
-    column = None if row.column is None else columns[row.column] if columns else str(row.column)
-    return Loudest(row.kernel, row.freedom, column, row.detail, score, hearing.family_pvalues[family])
+    named = [str(i) if columns is None else columns[i] for i in (row.column, row.partner) if i is not None]
+    column, detail = (named[0] if len(named) == 1 else None), row.detail
+    if len(named) == 2:
+        detail = f"product of the ranks of {named[0]} and {named[1]}"
+    return Loudest(row.kernel, row.freedom, column, detail, score, hearing.family_pvalues[family])
 
 
 def area(h_x: Values, h_y: Values) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tellapart.inference.columns import DEGREES, RankMap, RankTable
+from tellapart.inference.voices import PairVoice
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,32 @@ def test_neighbouring_floats_are_told_apart():
     ranks = RankMap.of(reference)
     rows = np.array([[below], [1.0], [np.nextafter(below, 0)], [np.nextafter(1.0, 2)]])
     np.testing.assert_array_equal(RankTable.of(ranks).looked_up(rows)[:, 0, DEGREES], ranks.normal_scores(rows)[:, 0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_of_columns_one_by_one_and_together(weighted):
+    rng = np.random.default_rng(4)
+    first, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 7))
+    root = rng.uniform(0.5, 2.0, 30) if weighted else None
+    voice = PairVoice(first, root)
+    values = voice.values(y)
+    entries = y if root is None else y * root[:, None]
+    expected = {
+        (i, j): [abs(sum(first[r, i] * first[r, j] * entries[r, b] for r in range(30))) for b in range(7)]
+        for i in range(4)
+        for j in range(i + 1, 4)
+    }
+    names = [(row.column, row.partner) for row in voice.rows[1:]]
+    np.testing.assert_allclose(values[1:], [expected[name] for name in names], rtol=1e-12)
+    np.testing.assert_allclose(values[0], np.square([*expected.values()]).sum(axis=0), rtol=1e-12)
+
+
+def test_columns_that_complement_each_other_are_no_pair():
+    rng = np.random.default_rng(5)
+    marks = np.sign(rng.normal(size=200))
+    y = rng.normal(size=(200, 5))
+    y -= y.mean(axis=0)
+    values = PairVoice(np.column_stack([marks, -marks, rng.normal(size=200)]), None).values(y)
+    assert (values[1] == 0).all()
+    assert (values[2:] > 0).all()
+    np.testing.assert_allclose(values[0], (values[2:] ** 2).sum(axis=0))

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import oracles
 from tellapart.inference import regions
-from tellapart.inference.regions import Bounds
+from tellapart.inference.regions import Bounds, best_cut
 from tellapart.samples import Samples
 
 
@@ -99,3 +99,24 @@ def test_a_constant_witness_cuts_nothing():
     rng = np.random.default_rng(0)
     samples = Samples(np.ones((40, 1)), np.ones((40, 1)))
     assert regions.regions_of(samples, ByColumn(0), 0.05, rng) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_cut_is_the_best_of_all_cuts(seed):
+    rng = np.random.default_rng(seed)
+    rows, values = np.column_stack([rng.normal(size=40), rng.integers(4, size=40)]), rng.normal(size=40)
+
+    def left_over(column, threshold):
+        below = rows[:, column] <= threshold
+        sides = values[below], values[~below]
+        return sum(len(s) * np.var(s) for s in sides) if min(map(len, sides)) >= 5 else np.inf
+
+    every = {(j, t): left_over(j, t) for j in (0, 1) for t in rows[:, j]}
+    assert left_over(*best_cut(rows, values, least=5)) == pytest.approx(min(every.values()), rel=1e-12)
+
+
+def test_nothing_is_cut_where_nothing_is_gained():
+    rows = np.arange(40.0)[:, None]
+    assert best_cut(rows, np.ones(40), least=5) is None
+    assert best_cut(np.ones((40, 2)), np.arange(40.0), least=5) is None
+    assert best_cut(rows, rows[:, 0], least=21) is None

@@ -1,4 +1,4 @@
-"""Statistics of single columns, of all columns and of pairs of columns, from the ranks of each column.
+"""Statistics of single columns, of all columns, and of single and all pairs of columns, from the ranks of each column.
 
 Within each column a value becomes its share u of smaller values among the pooled rows (half of the ties), and u becomes
 shifted Legendre polynomials of degree 1 to 5: location, scale, skewness and finer changes of that column, whatever
@@ -6,7 +6,8 @@ its units and tails. For the standardised polynomials ``f_jk`` of column j and c
 
     single columns    sum_{k <= q} (f_jk' y)^2 for each column j and q = 1, 2, 3, 5: a smooth test of one column
     all columns       the same summed over j: every column a little
-    pairs of columns  sum_{j < l} ((f_j1 f_l1)' y)^2: changes of rank correlations that no single column shows
+    single pairs      |(f_j1 f_l1)' y| for each pair of columns: one rank correlation that no single column shows
+    pairs of columns  the same summed over pairs: many of them change a little
 
 Ranks of the pooled rows do not know the labels, so nothing here does.
 """

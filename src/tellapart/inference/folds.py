@@ -41,6 +41,8 @@ from tellapart.inference.voices import (
     column_row_names,
     kernel_row_names,
     linear_row_names,
+    pair_row_names,
+    pair_statistics,
 )
 from tellapart.inference.whole_sample import OF_KERNELS, Hearing, concluded
 from tellapart.kernels import Energy, Kernel, Radial, kernel_matrix
@@ -158,8 +160,8 @@ class ColumnSums:
             (column_row_names(d), np.concatenate(column_rows(self._by_degree(tally["columns"]), d))),
         ]
         if "pairs" in tally:
-            pairs = Row("pairs of columns", detail="all pairs")
-            spoken.append(((pairs,), (tally["pairs"] ** 2).sum(axis=0)[None]))
+            of_pairs = pair_statistics(tally["pairs"], float(np.sqrt(tally["square"][0])))
+            spoken.append((pair_row_names(len(self.spreads)), of_pairs))
         return spoken
 
     def _by_degree(self, looked_up: Matrix) -> Matrix:

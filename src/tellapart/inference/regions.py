@@ -35,6 +35,7 @@ _MOST_LEARNING = 5000  # rows of each sample that learn; all others are counted
 _DEPTH = 3
 _LEAST_LEAF = 10  # rows, and not less than this share:
 _LEAST_SHARE = 0.05
+_NOTHING = 1e-12  # of the variance: less is rounding
 
 
 @dataclass(frozen=True)
@@ -82,22 +83,46 @@ def leaves_of(rows: Matrix, values: Values, depth: int = _DEPTH) -> list[tuple[B
     >>> [[(b.column, b.low, b.high) for b in rule] for rule in leaves_of(rows, (rows[:, 0] > 9) * 1.0)]
     [[(0, -inf, 20.0)], [(0, 20.0, inf)]]
     """
-    from sklearn.tree import DecisionTreeRegressor
-
     least = max(_LEAST_LEAF, math.ceil(_LEAST_SHARE * len(rows)))
-    tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=least, random_state=0).fit(rows, values).tree_
     found = []
-    waiting: list[tuple[int, tuple[Bounds, ...]]] = [(0, ())]
+    waiting: list[tuple[Ids, tuple[Bounds, ...], int]] = [(np.arange(len(rows)), (), depth)]
     while waiting:
-        node, rule = waiting.pop(0)
-        if tree.children_left[node] < 0:
+        mine, rule, left = waiting.pop(0)
+        cut = best_cut(rows[mine], values[mine], least) if left else None
+        if cut is None:
             found.append(simplified(rule))
             continue
-        column = int(tree.feature[node])
-        at = short_between(np.unique(rows[:, column]), float(tree.threshold[node]))
-        waiting.append((int(tree.children_left[node]), (*rule, Bounds(column, -math.inf, at))))
-        waiting.append((int(tree.children_right[node]), (*rule, Bounds(column, at, math.inf))))
+        column, threshold = cut
+        at = short_between(np.unique(rows[:, column]), threshold)
+        below = rows[mine, column] <= at
+        waiting.append((mine[below], (*rule, Bounds(column, -math.inf, at)), left - 1))
+        waiting.append((mine[~below], (*rule, Bounds(column, at, math.inf)), left - 1))
     return found
+
+
+def best_cut(rows: Matrix, values: Values, least: int) -> tuple[int, float] | None:
+    """Column and threshold that leave the least variance of the values on both sides; None where nothing is gained.
+
+    With S the sum of the n centred values on a side, the variance falls by ``S^2 / n`` of the one and the other side.
+    (scikit-learn's tree does the same, and takes longer to import than most comparisons take.)
+
+    >>> best_cut(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [9.0, 5.0]]), np.array([0.0, 0.0, 1.0, 1.0]), 1)
+    (0, 2.5)
+    """
+    n = len(rows)
+    if n < 2 * least:
+        return None
+    order = np.argsort(rows, axis=0, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=0)
+    centred = values - values.mean()
+    sums = np.cumsum(centred[order], axis=0)[:-1]  # of all values up to each row: (n - 1, columns)
+    below = np.arange(1, n)[:, None]
+    gain = sums * sums * (1 / below + 1 / (n - below))
+    gain[(ordered[1:] == ordered[:-1]) | (below < least) | (n - below < least)] = 0.0
+    place, column = np.unravel_index(int(np.argmax(gain)), gain.shape)
+    if gain[place, column] <= _NOTHING * float(centred @ centred):
+        return None
+    return int(column), float(ordered[place, column] / 2 + ordered[place + 1, column] / 2)
 
 
 def short_between(ordered: Values, threshold: float) -> float:

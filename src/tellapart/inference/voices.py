@@ -10,23 +10,25 @@ A voice is prepared once from the pooled rows, without labels. Then ``values(y)`
 - *linear*: discriminants of the columns and of their normal scores, and the energy distance. Loudest on plain shifts.
 - *potential*: means of functions that never saw a label, the pooled potential and the leverages, two-sided. They see
   changes of scale and covariance in many columns.
-- *single columns*, *all columns*, *pairs of columns*: ranks within columns, see :mod:`tellapart.inference.columns`.
+- *single columns*, *all columns*, *single pairs*, *pairs of columns*: ranks within columns, see
+  :mod:`tellapart.inference.columns`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart._arrays import chunks
 from tellapart.inference.columns import (
     UP_TO,
     RankMap,
     column_rows,
-    pair_features,
     pair_kernel,
     quadratic_form,
 )
@@ -47,18 +49,19 @@ Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 LINEAR_FREEDOMS = DegreesOfFreedom((1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0))
-MOST_COLUMNS_PAIRED = 50  # explicit products of two columns; beyond, only their kernel matrix
+MOST_COLUMNS_PAIRED = 64  # explicit products of two columns; beyond, only their sum by a kernel matrix
 
 
 @dataclass(frozen=True)
 class Row:
-    """One statistic: its family, and the kernel and effective degrees of freedom, or the column, that it is made of."""
+    """One statistic: its family, and what it is made of: a kernel and degrees of freedom, or columns."""
 
     family: str
     kernel: Kernel | None = None
     freedom: float | None = None
     column: int | None = None
     detail: str = ""
+    partner: int | None = None  # the other column of a pair
 
 
 class Voice(Protocol):
@@ -214,33 +217,52 @@ def column_voices(z: Matrix, weights: Values | None, shares: Shares = None) -> l
     voices.append(FormVoice(Row("linear", energy, detail="energy distance"), energy, z, root))
     voices.append(ColumnVoice(polynomials, d))
     if d > 1:
-        row = Row("pairs of columns", detail="all pairs")
-        few = d * (d - 1) // 2 < len(z) / 4
         centred = first if weights is None else first - weights @ first / len(z)
-        voices.append(
-            PairVoice(row, scaled(pair_features(centred), root)) if few else FormVoice(row, pair_kernel, centred, root)
-        )
+        few = d <= MOST_COLUMNS_PAIRED
+        voices.append(PairVoice(centred, root) if few else FormVoice(_ALL_PAIRS, pair_kernel, centred, root))
     return voices
 
 
-def scaled(features: Matrix, root: Values | None) -> Matrix:
-    """Features times the square roots of the weights of their rows."""
-    return features if root is None else features * root[:, None]
+_ALL_PAIRS = Row("pairs of columns", detail="all pairs")
+_ROUNDING = 1e-9
+
+
+def pair_row_names(d: int) -> tuple[Row, ...]:
+    """All pairs of columns together, then each by itself if there are several."""
+    if d == 2:
+        return (_ALL_PAIRS,)
+    return (_ALL_PAIRS, *(Row("single pairs", column=i, partner=j) for i, j in combinations(range(d), 2)))
+
+
+def pair_statistics(projected: Matrix, size: float) -> Matrix:
+    """The rows of :func:`pair_row_names` from the products of all pairs, seen through labellings of norm `size`.
+
+    The product of two columns that complement each other is constant, and what is left of it is rounding.
+    """
+    loudest = np.abs(projected).max(axis=1, keepdims=True, initial=0.0)
+    projected = np.where(loudest > _ROUNDING * size, projected, 0.0)
+    together = np.einsum("ij,ij->j", projected, projected)[None]
+    return together if len(projected) == 1 else np.concatenate([together, np.abs(projected)])
 
 
 @dataclass(frozen=True, eq=False)
 class PairVoice:
-    """Sum of squares over the products of two columns."""
+    """Squares of the products of two columns: each, and their sum."""
 
-    row: Row
-    features: Matrix  # (N, pairs)
+    first_degree: Matrix  # (N, d)
+    root_weights: Values | None
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        return (self.row,)
+        return pair_row_names(self.first_degree.shape[1])
 
     def values(self, y: Matrix) -> Matrix:
-        return np.asarray(((self.features.T @ y) ** 2).sum(axis=0)[None])
+        scaled = y if self.root_weights is None else y * self.root_weights[:, None]
+        i, j = np.triu_indices(self.first_degree.shape[1], 1)
+        columns = np.ascontiguousarray(self.first_degree.T)
+        parts = chunks(len(i), len(y), budget=2**21)
+        projected = np.concatenate([(columns[i[part]] * columns[j[part]]) @ scaled for part in parts])
+        return pair_statistics(projected, float(np.linalg.norm(scaled[:, 0])))
 
 
 def exact_voice(

@@ -46,10 +46,11 @@ FAMILIES = {
     "potential": 1.0,
     "single columns": 1.0,
     "all columns": 0.5,
+    "single pairs": 0.5,
     "pairs of columns": 0.5,
 }
 OF_KERNELS = ("left out", "kernel", "potential")
-_UNSKEWED = ("left out", "potential")
+_UNSKEWED = ("left out", "potential", "single pairs")
 
 
 @dataclass(frozen=True, eq=False)

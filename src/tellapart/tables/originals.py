@@ -100,7 +100,7 @@ def _read(data: Any, rows: Ids, names: Sequence[str]) -> dict[str, Column]:
     if isinstance(data, ReadTable):
         return {name: column.taken(rows) for name, column in data.items()}
     frame = _frame(data)
-    found = columns_of(frame[rows], "z")
+    found = columns_of(frame[rows.tolist()], "z")
     return dict(zip(names, found.values(), strict=True)) if isinstance(frame, nw.Series) else found
 
 
@@ -145,7 +145,7 @@ def row_texts(data: Any, rows: Ids, names: Sequence[str]) -> list[dict[str, str]
     if frame is None:
         values = np.atleast_2d(to_numpy(data).T).T[rows]
         return [{name: _text(v) for name, v in zip(names, row, strict=True)} for row in values.tolist()]
-    some = frame[rows]
+    some = frame[rows.tolist()]
     listed = [some] if isinstance(some, nw.Series) else some.iter_columns()
     columns = {str(c.name): c.to_list() for c in listed}
     if isinstance(some, nw.Series):
