@@ -97,11 +97,15 @@ def original_columns(given: Sequence[Any], table: Encoded, rows: Sequence[Ids]) 
 
 
 def _read(data: Any, rows: Ids, names: Sequence[str]) -> dict[str, Column]:
+    """Some rows of the compared columns."""
     if isinstance(data, ReadTable):
-        return {name: column.taken(rows) for name, column in data.items()}
-    frame = _frame(data)
-    found = columns_of(frame[rows.tolist()], "z")
-    return dict(zip(names, found.values(), strict=True)) if isinstance(frame, nw.Series) else found
+        found: dict[str, Column] = data
+    else:
+        frame = _frame(data)
+        found = columns_of(frame, "z")
+        if isinstance(frame, nw.Series):
+            found = dict(zip(names, found.values(), strict=True))
+    return {name: found[name].taken(rows) for name in names}
 
 
 def _frame(data: Any) -> FrameOrSeries:
@@ -145,12 +149,11 @@ def row_texts(data: Any, rows: Ids, names: Sequence[str]) -> list[dict[str, str]
     if frame is None:
         values = np.atleast_2d(to_numpy(data).T).T[rows]
         return [{name: _text(v) for name, v in zip(names, row, strict=True)} for row in values.tolist()]
-    some = frame[rows.tolist()]
-    listed = [some] if isinstance(some, nw.Series) else some.iter_columns()
-    columns = {str(c.name): c.to_list() for c in listed}
-    if isinstance(some, nw.Series):
-        columns = dict(zip(names, columns.values(), strict=True))
-    return [{name: _text(columns[name][i]) for name in names} for i in range(len(rows))]
+    listed = [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
+    columns = (
+        dict(zip(names, listed, strict=True)) if isinstance(frame, nw.Series) else {str(c.name): c for c in listed}
+    )
+    return [{name: _text(columns[name][int(i) : int(i) + 1].to_list()[0]) for name in names} for i in rows]
 
 
 def _dated(column: Column, i: int) -> Any:
