@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -62,6 +61,25 @@ def wide(n: int, seed: int) -> pa.Table:
     return pa.table(columns | {f"c{j}": levels.take(pa.array(rng.integers(4, size=n))) for j in range(5)})
 
 
+def thirty(n: int, seed: int) -> pa.Table:
+    """Thirty columns of every kind; in the second table one is shifted, one category commoner, one pair correlated."""
+    rng = np.random.default_rng([SEED, seed, n])
+    columns: dict[str, object] = {f"n{j}": rng.normal(size=n).round(4) for j in range(14)}
+    columns["n0"] = columns["n0"] + 0.02 * seed
+    columns["n2"] = columns["n2"] + 0.05 * seed * columns["n1"]
+    for j in range(4):
+        columns[f"missing{j}"] = pa.array(rng.lognormal(size=n).round(3), mask=rng.random(n) < 0.05)
+        columns[f"count{j}"] = rng.poisson(2 + j, n)
+    for j, levels in enumerate((3, 5, 8, 40, 2000)):
+        names = pa.array([f"level {i}" for i in range(levels)])
+        code = np.minimum(rng.integers(levels, size=n), rng.integers(levels, size=n) + (rng.random(n) < 0.97))
+        columns[f"category{j}"] = names.take(pa.array(code if seed and j == 1 else rng.permutation(code)))
+    columns["flag"] = rng.random(n) < 0.3
+    columns["seen"] = pa.array(np.datetime64("2024-01-01") + rng.integers(0, 90 * 86400, n).astype("timedelta64[s]"))
+    columns["born"] = pa.array(np.datetime64("1990-01-01") + rng.integers(0, 9000, n))
+    return pa.table(columns)
+
+
 def commands(folder: Path) -> dict[str, list[str]]:
     """What is measured, on files that are written here."""
     small, large = ([str(folder / f"{kind}{i}") for i in (1, 2)] for kind in ("small.csv", "large.parquet"))
@@ -77,28 +95,42 @@ def commands(folder: Path) -> dict[str, list[str]]:
     }
 
 
+def dear(folder: Path) -> dict[str, list[str]]:
+    """What is measured once."""
+    files = [str(folder / f"million{i}.parquet") for i in (1, 2)]
+    for i in (0, 1):
+        pyarrow.parquet.write_table(thirty(1_000_000, i), files[i])
+    report = ["--report", str(folder / "report.html")]
+    return {"two Parquet files of 1,000,000 x 30, with a report": [*files, *report]}
+
+
 def cost(arguments: list[str], sources: Path) -> dict[str, float]:
-    """CPU and wall seconds of one process."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    environment = os.environ | {"PYTHONPATH": str(sources)}
-    done = subprocess.run([sys.executable, "-m", "tellapart", *arguments], env=environment, capture_output=True)
-    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(done.stderr.decode())
-    return {"cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, "wall": wall}
+    """CPU and wall seconds of one process, and its peak memory."""
+    begun, environment = time.perf_counter(), os.environ | {"PYTHONPATH": str(sources)}
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tellapart", *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=said
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        if process.returncode not in (0, 1):
+            raise RuntimeError(said.read().decode())
+    wall = time.perf_counter() - begun
+    return {"cpu_seconds": used.ru_utime + used.ru_stime, "wall_seconds": wall, "peak_GB": used.ru_maxrss / 2**20}
 
 
 def main(arguments: list[str]) -> None:
     versions = {"this": OWN} | ({"before": Path(arguments[0])} if arguments else {})
     figures: dict[str, dict[str, dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, command in commands(Path(folder)).items():
-            runs = [{version: cost(command, sources) for version, sources in versions.items()} for _ in range(RUNS)]
+        few = [(name, command, RUNS, versions) for name, command in commands(Path(folder)).items()]
+        once = [(name, command, 1, {"this": OWN}) for name, command in dear(Path(folder)).items()]
+        for name, command, count, compared in few + once:
+            runs = [{version: cost(command, sources) for version, sources in compared.items()} for _ in range(count)]
             figures[name] = {
-                version: {
-                    f"{unit}_seconds": round(min(run[version][unit] for run in runs), 3) for unit in ("cpu", "wall")
-                }
-                for version in versions
+                version: {unit: round(min(run[version][unit] for run in runs), 3) for unit in runs[0][version]}
+                for version in compared
             }
             print(name, figures[name], flush=True)
     written = {"command": "python -m benchmarks.command", "runs": RUNS, "seed": SEED, "machine": machine()}
