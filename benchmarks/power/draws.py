@@ -56,6 +56,17 @@ def correlated(n: int, d: int, rho: float, base: float = 0.0) -> Draw:
     return draw
 
 
+def one_correlated(n: int, d: int, rho: float) -> Draw:
+    """Independent columns; in the second sample the first two have a correlation."""
+
+    def draw(rng: np.random.Generator) -> Pair:
+        x, y = normal(n, d, rng), normal(n, d, rng)
+        y[:, 1] = rho * y[:, 0] + np.sqrt(1 - rho**2) * y[:, 1]
+        return x, y
+
+    return draw
+
+
 def tails(n: int, d: int, freedom: float) -> Draw:
     """Normal against Student's t of the same variance."""
     return lambda rng: (

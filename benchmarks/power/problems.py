@@ -50,6 +50,7 @@ FIRST = (
     Problem("1 of 50 columns + 0.7, n = 100", draws.shifted(100, 50, 0.7, columns=1), group="sparse"),
     Problem("scale x 1.12, d = 5, n = 200", draws.scaled(200, 5, 1.12)),
     Problem("correlation 0.25, d = 5, n = 100", draws.correlated(100, 5, 0.25)),
+    Problem("1 of 190 correlations 0.6, d = 20, n = 100", draws.one_correlated(100, 20, 0.6), group="sparse"),
     Problem("t with 3 degrees, d = 2, n = 200", draws.tails(200, 2, 3.0)),
     Problem("perturbed uniform 0.4, d = 1, n = 250", draws.perturbed_uniform(250, 1, 0.4), group="local"),
     Problem("four Gaussians, sd 1.6, n = 250", draws.four_gaussians(250, 1.6), group="local"),

@@ -34,7 +34,7 @@ from tellapart.inference.whole_sample import FAMILIES, as_kernels, said_by
 DRAWS, LEVEL, CHUNK = 299, 0.05, 5
 FIRST_TRIAL = 10_000  # other draws than those of the league
 CHOSEN = "as in the library"
-UNSKEWED = ("left out", "potential")
+UNSKEWED = ("left out", "potential", "single pairs")
 BY_NAME = {p.name: p for p in PROBLEMS}
 
 Values = np.ndarray

@@ -32,9 +32,7 @@ _MOST_PAIRS = 20
 _MOST_PORTRAITS = 60
 _MOST_TELLING = 10  # rows of each sample
 _MOST_MAPPED = 300
-_MOST_COUNTED = (
-    100_000  # rows of each sample in which sub-groups are found and counted: their shares err by a quarter %
-)
+_MOST_COUNTED = 100_000  # rows of each sample that find and count sub-groups
 
 
 @dataclass(frozen=True)

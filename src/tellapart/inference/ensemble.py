@@ -14,7 +14,7 @@ from tellapart.inference.folds import FOLDS, InFolds
 from tellapart.inference.in_memory import EXACT_ROWS, PILOT_ROWS, RANK, InMemory
 from tellapart.inference.leave_one_out import RidgeGrid
 from tellapart.inference.sums import PooledRows
-from tellapart.inference.voices import MOST_COLUMNS_PAIRED
+from tellapart.inference.voices import number_of_pairs
 from tellapart.inference.whole_sample import Hearing, as_kernels
 from tellapart.kernels import Kernel
 
@@ -89,7 +89,7 @@ def affordable(kernels: int, columns: int, d: int, memory: float) -> tuple[int, 
     The answer must not depend on the cores of a machine, so the budget is that of the most threads there can be.
     """
     rank = RANK
-    pairs = d * (d - 1) // 2 if d <= MOST_COLUMNS_PAIRED else 0
+    pairs = number_of_pairs(d, columns)
     while rank >= _LEAST_RANK:
         of_kernels, of_columns = kernels * rank * (rank + columns), (7 * d + pairs) * columns
         sums = _NUMBER * ((FOLDS + MOST_THREADS + 2) * of_kernels + (MOST_THREADS + 3) * of_columns)

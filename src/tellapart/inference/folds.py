@@ -36,11 +36,11 @@ from tellapart.inference.leave_one_out import RidgeGrid, quadratic_rows
 from tellapart.inference.sums import Piece, PooledRows, Solved, Sums, Tally, with_one
 from tellapart.inference.voices import (
     LINEAR_FREEDOMS,
-    MOST_COLUMNS_PAIRED,
     Row,
     column_row_names,
     kernel_row_names,
     linear_row_names,
+    number_of_pairs,
     pair_row_names,
     pair_statistics,
 )
@@ -145,7 +145,7 @@ class ColumnSums:
         tally["scores"] = Sums.of(with_one(looked_up[:, :, DEGREES]), piece)
         tally["columns"] = piece.contrast(piece.weighted(looked_up.reshape(len(piece.z), -1)))
         tally["energy"] = piece.contrast(piece.weighted(self.energy.features(distances.double)))
-        if 1 < len(self.spreads) <= MOST_COLUMNS_PAIRED:
+        if number_of_pairs(len(self.spreads), piece.entries.shape[1]):
             tally["pairs"] = piece.contrast_of_pairs(np.ascontiguousarray(looked_up[:, :, 0] * self.ranks.weight))
         return tally
 

@@ -49,7 +49,8 @@ Values = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 LINEAR_FREEDOMS = DegreesOfFreedom((1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0))
-MOST_COLUMNS_PAIRED = 64  # explicit products of two columns; beyond, only their sum by a kernel matrix
+_MOST_COLUMNS_PAIRED = 100  # explicit products of two columns; beyond, only their sum by a kernel matrix
+_MOST_PAIRED = 13_000_000  # pairs times labellings in one pass, where each thread has sums of its own
 
 
 @dataclass(frozen=True)
@@ -218,9 +219,19 @@ def column_voices(z: Matrix, weights: Values | None, shares: Shares = None) -> l
     voices.append(ColumnVoice(polynomials, d))
     if d > 1:
         centred = first if weights is None else first - weights @ first / len(z)
-        few = d <= MOST_COLUMNS_PAIRED
+        few = d <= _MOST_COLUMNS_PAIRED
         voices.append(PairVoice(centred, root) if few else FormVoice(_ALL_PAIRS, pair_kernel, centred, root))
     return voices
+
+
+def number_of_pairs(d: int, labellings: int) -> int:
+    """Pairs of columns that one pass over many rows compares: all of them, or none where they are too many.
+
+    >>> number_of_pairs(1, 500), number_of_pairs(30, 500), number_of_pairs(101, 500), number_of_pairs(60, 10_000)
+    (0, 435, 0, 0)
+    """
+    pairs = d * (d - 1) // 2
+    return pairs if d <= _MOST_COLUMNS_PAIRED and pairs * labellings <= _MOST_PAIRED else 0
 
 
 _ALL_PAIRS = Row("pairs of columns", detail="all pairs")
