@@ -90,7 +90,7 @@ def candidates(values: ByFamily) -> Iterator[tuple[str, Values]]:
     yield "soft maximum within families", summed(softly(values), FAMILIES)
     yield "standard scores for all", summed(loudest(values, lambda _, v: standard_scores(v)), FAMILIES)
     yield "Pearson III scores for all", summed(loudest(values, lambda _, v: skewed_scores(v)), FAMILIES)
-    for family in heard:
+    for family in FAMILIES:
         yield f"without {family}", summed({f: v for f, v in heard.items() if f != family}, FAMILIES)
     for family, row in heard.items():
         yield f"only {family}", row
