@@ -403,3 +403,13 @@ def test_where_is_not_computed_in_vain(capsys, two, monkeypatch):
     assert main([*two, "-q"]) == 1
     assert main([*two, "--no-where"]) == 1
     capsys.readouterr()
+
+
+def test_it_says_where_arrays_differ(capsys, put, tmp_path):
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1], 60)
+    np.savez(tmp_path / "table.npz", X=rng.normal(size=(120, 2)) + 2 * label[:, None] * [0, 1], label=label)
+    assert main(["--by", "label", str(tmp_path / "table.npz")]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "column X 1: median" in said
+    assert "X of shape (120, 2) is 2 columns, label is another" in said

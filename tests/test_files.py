@@ -104,12 +104,25 @@ def test_standard_input_and_other_streams(put, monkeypatch):
 
 
 def test_one_array_of_an_archive(put):
-    path = put(written_by(lambda f: np.savez(f, X=ROWS, labels=np.arange(3))), "a.npz")
+    path = put(written_by(lambda f: np.savez(f, X=ROWS, other=ROWS[:2])), "a.npz")
     assert_array_equal(read(f"{path}:X").frame(), ROWS)
-    with pytest.raises(FileError, match=r"several arrays: X \(3, 2\), labels \(3,\); name one, as in file.npz:X"):
+    with pytest.raises(FileError, match=r"several arrays: X \(3, 2\), other \(2, 2\); name one, as in file.npz:X"):
         read(path)
-    with pytest.raises(FileError, match=r"a\.npz:Y: has no array 'Y'; it has X, labels"):
+    with pytest.raises(FileError, match=r"a\.npz:Y: has no array 'Y'; it has X, other"):
         read(f"{path}:Y")
+
+
+def test_an_archive_that_is_a_table_in_pieces(put):
+    pieces = {"X": ROWS, "label": np.arange(3), "names": np.array(["u", "v"]), "note": np.arange(7)}
+    sheet = read(put(written_by(lambda f: np.savez(f, **pieces)), "a.npz"))
+    assert list(sheet.columns) == ["u", "v", "label"]
+    assert_array_equal(sheet.columns["v"], ROWS[:, 1])
+    assert sheet.remarks == ("X of shape (3, 2) is 2 columns, label is another; left out: note",)
+    del pieces["names"]
+    assert list(read(put(written_by(lambda f: np.savez(f, **pieces)), "b.npz")).columns) == ["X 0", "X 1", "label"]
+    clash = {"X": ROWS, "v": np.arange(3), "names": np.array(["u", "v"])}
+    with pytest.raises(FileError, match="several arrays"):
+        read(put(written_by(lambda f: np.savez(f, **clash)), "c.npz"))
 
 
 def test_types_are_inferred_from_all_rows(put):

@@ -141,6 +141,7 @@ def _outcome(sheets: list[Sheet], options: argparse.Namespace) -> tuple[dict[str
             rng=options.seed,
             **structure,
         )
+        result = replace(result, notes=(*result.notes, *dict.fromkeys(r for sheet in sheets for r in sheet.remarks)))
         if len(sheets) == 2 and compared[0].same_rows(compared[1]):
             result = replace(result, pvalue=1.0, notes=(*result.notes, _EQUAL))
         least = options.effect_at_least

@@ -44,6 +44,7 @@ class Sheet:
     source: str
     columns: dict[str, Any]
     named: bool = True
+    remarks: tuple[str, ...] = ()  # what there is to know about how it was read
 
     @property
     def n(self) -> int:
@@ -70,7 +71,7 @@ class Sheet:
 
     def rows(self, chosen: IndexArray, source: str) -> Sheet:
         """The chosen rows."""
-        return Sheet(source, {name: column.take(chosen) for name, column in self.columns.items()}, self.named)
+        return replace(self, source=source, columns={name: c.take(chosen) for name, c in self.columns.items()})
 
     def same_rows(self, other: Sheet) -> bool:
         """Whether both hold the same rows in the same order."""
@@ -261,8 +262,27 @@ def _zipped(stream: BinaryIO, member: str | None) -> Sheet:
         found = {name: arrays[name] for name in arrays.files}
     if len({values.shape for values in found.values()}) == 1 and next(iter(found.values())).ndim == 1:
         return Sheet("", found)
+    if (table := _in_pieces(found)) is not None:
+        return table
     shapes = [f"{name} {values.shape}" for name, values in found.items()]
     raise ValueError(f"has several arrays: {_listed(shapes)}; name one, as in file.npz:{next(iter(found))}")
+
+
+def _in_pieces(found: dict[str, NDArray[Any]]) -> Sheet | None:
+    """A table in pieces: one array of rows and columns, others with an entry for each row, and names of the columns."""
+    tables = {name: values for name, values in found.items() if values.ndim == 2 and values.size}
+    if len(tables) != 1:
+        return None
+    (name, values), (n, d) = next(iter(tables.items())), next(iter(tables.values())).shape
+    beside = {other: v for other, v in found.items() if v.shape == (n,)}
+    labels = {other: v for other, v in found.items() if v.shape == (d,) and v.dtype.kind == "U" and other not in beside}
+    names = next(iter(labels.values())).tolist() if len(labels) == 1 else [f"{name} {j}" for j in range(d)]
+    columns = dict(zip(names, values.T, strict=True)) | beside
+    if len(columns) < d + len(beside):
+        return None
+    left_out = [other for other in found if other not in (name, *beside) and (other not in labels or len(labels) > 1)]
+    said = f"{name} of shape {values.shape} is {d} columns" + "".join(f", {other} is another" for other in beside)
+    return Sheet("", columns, remarks=(said + (f"; left out: {_listed(left_out)}" if left_out else ""),))
 
 
 def _excel_sheet(stream: BinaryIO) -> Sheet:

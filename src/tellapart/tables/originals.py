@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._arrays import to_numpy
-from tellapart.samples import FrameOrSeries, as_frame
+from tellapart.samples import FrameOrSeries, Table, as_frame
 from tellapart.tables import Encoded, ReadTable
 from tellapart.tables.encoders import Encoder, Levels, Texts
 from tellapart.tables.reading import Column, columns_of, text_of
@@ -135,7 +135,7 @@ def _booleans(given: Sequence[Any], names: Sequence[str]) -> list[bool]:
         elif frame is not None:
             mine = [frame.dtype == nw.Boolean] * len(names)
         else:
-            mine = [to_numpy(data).dtype == np.bool_] * len(names)
+            mine = [_numbers(data).dtype == np.bool_] * len(names)
         flags = [a and b for a, b in zip(flags, mine, strict=True)]
     return flags
 
@@ -147,13 +147,18 @@ def row_texts(data: Any, rows: Ids, names: Sequence[str]) -> list[dict[str, str]
         return [{name: _text(_dated(read[name], i)) for name in names} for i in range(len(rows))]
     frame = as_frame(data, "z")
     if frame is None:
-        values = np.atleast_2d(to_numpy(data).T).T[rows]
+        values = np.atleast_2d(_numbers(data).T).T[rows]
         return [{name: _text(v) for name, v in zip(names, row, strict=True)} for row in values.tolist()]
     listed = [frame] if isinstance(frame, nw.Series) else list(frame.iter_columns())
     columns = (
         dict(zip(names, listed, strict=True)) if isinstance(frame, nw.Series) else {str(c.name): c for c in listed}
     )
     return [{name: _text(columns[name][int(i) : int(i) + 1].to_list()[0]) for name in names} for i in rows]
+
+
+def _numbers(data: Any) -> NDArray[Any]:
+    """The values of a sample that is no data frame."""
+    return data.values if isinstance(data, Table) else to_numpy(data)
 
 
 def _dated(column: Column, i: int) -> Any:
