@@ -252,7 +252,10 @@ class Explaining:
             return (), (f"sub-groups need at least {LEAST_ROWS} rows of each sample",)
         rng = np.random.default_rng([self.subject.seed, 2])
         by_value = (self.order[self.order < n], self.order[self.order >= n] - n)
-        some = [rows[np.sort(rng.permutation(len(rows))[:_MOST_COUNTED])] for rows in by_value]
+        some = [
+            rows if len(rows) <= _MOST_COUNTED else rows[np.sort(rng.permutation(len(rows))[:_MOST_COUNTED])]
+            for rows in by_value
+        ]
         samples = Samples(table.samples[0][some[0]], table.samples[1][some[1]], table.columns)
         if all(bool((rows == samples.x[0]).all()) for rows in (samples.x, samples.y)):
             return (), ("nothing tells any two rows apart",)
