@@ -105,7 +105,7 @@ def dear(folder: Path) -> dict[str, list[str]]:
 
 
 def cost(arguments: list[str], sources: Path) -> dict[str, float]:
-    """CPU and wall seconds of one process, and its peak memory."""
+    """CPU and wall seconds of one process, and its peak memory, which is never less than that of this one."""
     begun, environment = time.perf_counter(), os.environ | {"PYTHONPATH": str(sources)}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
