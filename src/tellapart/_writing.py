@@ -35,7 +35,7 @@ def refuse_unwritable(path: str, use: str, samples: Iterable[str] = ()) -> None:
     raise ValueError(f"{use} {path or repr(path)}: {trouble}")
 
 
-def write_whole(path: str, content: bytes) -> None:
+def write_whole(path: str, content: bytes | memoryview) -> None:
     """Write a file; what stood there before is replaced when all is written."""
     target = os.path.realpath(path)
     unfinished = f"{target}.{os.getpid()}.unfinished"
@@ -44,7 +44,7 @@ def write_whole(path: str, content: bytes) -> None:
             file.write(content)
         os.replace(unfinished, target)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise OSError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             os.remove(unfinished)

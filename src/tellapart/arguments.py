@@ -185,6 +185,17 @@ def configured(path: str, known: Sequence[str]) -> tuple[list[str], list[str]]:
     return [option for name, value in settings.items() for option in _as_options(name, value)], files
 
 
+def refuse_bad_numbers(options: argparse.Namespace) -> None:
+    """Numbers of a comparison that lie where they must not."""
+    level, least = options.level, options.effect_at_least
+    if not 0 < level < 1:
+        raise ValueError(f"--level must lie strictly between 0 and 1, got {level:g}; the usual choice is 0.05")
+    if options.seed < 0:
+        raise ValueError(f"--seed must be at least 0, got {options.seed}")
+    if least is not None and not 0 <= least < 1:
+        raise ValueError(f"--effect-at-least must be at least 0 and less than 1, got {least:g}")
+
+
 def command_line(options: argparse.Namespace) -> str:
     """The command that repeats a run: its files and the options that are not as usual, but for where output goes.
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tellapart._writing import refuse_unwritable, write_whole
-from tellapart.arguments import command_line, parsed, power_parser
+from tellapart.arguments import command_line, parsed, power_parser, refuse_bad_numbers
 from tellapart.completion import complete
 from tellapart.references import against_reference, fit, names_reference
 
@@ -91,15 +91,9 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
         raise ValueError(f"two files are compared, or one with --by COLUMN, got {count} (tellapart --help tells more)")
     if options.files.count("-") > 1:
         raise ValueError("standard input (-) can be read only once")
-    if not 0 < options.level < 1:
-        raise ValueError(f"--level must lie strictly between 0 and 1, got {options.level:g}; the usual choice is 0.05")
-    if options.seed < 0:
-        raise ValueError(f"--seed must be at least 0, got {options.seed}")
-    least = options.effect_at_least
-    if least is None:
+    refuse_bad_numbers(options)
+    if options.effect_at_least is None:
         return
-    if not 0 <= least < 1:
-        raise ValueError(f"--effect-at-least must be at least 0 and less than 1, got {least:g}")
     for name in ("groups", "strata", "pairs", "blocks", "weights"):
         if getattr(options, name):
             raise ValueError(f"--effect-at-least needs independent rows and cannot go with --{name}")

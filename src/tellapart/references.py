@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tellapart.arguments import command_line, fit_parser
+from tellapart.arguments import command_line, fit_parser, refuse_bad_numbers
 
 if TYPE_CHECKING:
     from tellapart.files import Sheet
@@ -121,9 +121,6 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     for name in _NOT_HERE:
         if getattr(options, name):
             raise ValueError(f"--{name} needs the rows of both samples and cannot go with a saved reference")
-    if not 0 < options.level < 1:
-        raise ValueError(f"--level must lie strictly between 0 and 1, got {options.level:g}; the usual choice is 0.05")
-    if options.tests < 1 or options.seed < 0:
-        raise ValueError(f"--tests must be at least 1 and --seed at least 0, got {options.tests} and {options.seed}")
-    if options.effect_at_least is not None and not 0 <= options.effect_at_least < 1:
-        raise ValueError(f"--effect-at-least must be at least 0 and less than 1, got {options.effect_at_least:g}")
+    if options.tests < 1:
+        raise ValueError(f"--tests must be at least 1, got {options.tests}")
+    refuse_bad_numbers(options)

@@ -14,12 +14,14 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tellapart._writing import write_whole
 
 _HEAD = "tellapart.json"
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -61,15 +63,7 @@ def save(path: str | os.PathLike[str], kind: str, version: int, stored: Stored) 
         archive.writestr(_entry(_HEAD), head)
         for name in sorted(stored.arrays):
             archive.writestr(_entry(f"{name}.npy"), _npy(stored.arrays[name]))
-    unfinished = f"{os.fspath(path)}.unfinished"
-    try:
-        with open(unfinished, "wb") as file:
-            file.write(buffer.getbuffer())
-        os.replace(unfinished, path)
-    except OSError as error:
-        with suppress(OSError):
-            os.remove(unfinished)
-        raise OSError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from error
+    write_whole(os.fspath(path), buffer.getbuffer())
 
 
 def load(path: str | os.PathLike[str], kind: str, version: int) -> Stored:
